@@ -1,0 +1,89 @@
+/*
+ * What the Python code of one tool directory reads from EV_KEYS, found without running it.
+ * Pure: the caller reads the files and hands over their bytes; nothing here does I/O.
+ *
+ * Use: scan_new(), scan_add_file() once a *.py file, scan_resolve(), then the accessors. All results
+ * belong to the scan and live until scan_free(); strings are NUL-terminated UTF-8 without control
+ * characters being removed (a key may be any str literal: escape it before showing it). Lines and
+ * columns count from 1 and 0, as CPython's ast has them; columns are bytes.
+ *
+ * A file that does not parse is a result (scan_syntax_errors), not an error. Errors are: no memory,
+ * or a directory too big to be analysed (ERR_LIMIT); the scan is then only good for scan_free().
+ * Hostile input costs time and memory linear in its size, never the stack.
+ */
+#ifndef EVCTL_SCAN_SCAN_H
+#define EVCTL_SCAN_SCAN_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A file over this many bytes is not parsed; it is reported as a syntax error. */
+#define SCAN_FILE_MAX ((size_t)16000000)
+
+struct scan;
+
+struct scan *scan_new(void); /* NULL without memory */
+void scan_free(struct scan *s);
+
+/*
+ * Parses a file. relpath is relative to the tool's directory, '/' between the parts, no "./" in
+ * front; it and the bytes are copied. 0/-1.
+ */
+int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t n, struct err *e);
+/* After the last file: scopes, names across files, reads. 0/-1. */
+int scan_resolve(struct scan *s, struct err *e);
+
+struct scan_read {
+	const char *name, *file;
+	int line;
+	bool required; /* else optional */
+};
+struct scan_dynamic {
+	const char *file;
+	int line;
+	const char *why;
+};
+struct scan_env {
+	const char *name, *file;
+	int line;
+};
+struct scan_syntax {
+	const char *file;
+	int line, col;
+	const char *message; /* never holds source text */
+	const char *needs;   /* the Python that knows this syntax ("3.12"), NULL if none does */
+};
+struct scan_import {
+	const char *module; /* dotted and absolute, as imported: "requests.adapters" */
+	const char *top;    /* its first part: "requests" */
+	const char *file;
+	int line;
+	bool guarded;	    /* in a try with an ImportError handler, or only for type checking */
+	bool missing;	    /* not in the standard library, the sandbox, or the directory */
+	const char *target; /* the directory's file that it is, or NULL */
+};
+
+/* Sorted by file, line, name; no duplicates. *n may be 0, and then the pointer is still valid. */
+const struct scan_read *scan_reads(const struct scan *s, size_t *n);
+const struct scan_dynamic *scan_dynamics(const struct scan *s, size_t *n);
+const struct scan_env *scan_env_mistakes(const struct scan *s, size_t *n);
+const struct scan_syntax *scan_syntax_errors(const struct scan *s, size_t *n);
+const struct scan_import *scan_imports(const struct scan *s, size_t *n);
+
+/* The files in the order in which they were added. */
+size_t scan_file_count(const struct scan *s);
+const char *scan_file_name(const struct scan *s, size_t i);
+/*
+ * Sets reached[i] for each file i that running the entry file imports, directly or not, itself and
+ * the __init__.py of every package on the way included; the others are cleared. reached has
+ * scan_file_count() members. -1 if there is no such file (all cleared).
+ */
+int scan_reach(const struct scan *s, const char *entry, bool *reached);
+
+/* Whether a top-level module comes with Python 3.11, or with a package of the sandbox. */
+bool scan_is_stdlib(const char *top);
+bool scan_is_sandbox_package(const char *top);
+
+#endif
