@@ -1,0 +1,92 @@
+/*
+ * The supervisor's side of the gate: starts evctl-egress, hands it the listening sockets, tells it
+ * each call's policy, and takes the events back. One gate a session, one call at a time; not for
+ * use by two threads at once.
+ *
+ * Every argument is borrowed for the length of the call only. Times are milliseconds. The gate runs
+ * with an empty environment; when this side closes its end, or dies, the gate exits, and with it
+ * every way out. A gate that is gone or answers nonsense is ERR_SANDBOX from any function here.
+ */
+#ifndef EVCTL_GATE_CLIENT_H
+#define EVCTL_GATE_CLIENT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One attached host, frozen for a call. */
+struct gate_row {
+	const char *host;   /* canonical: "api.x.example" or "*.x.example" (gate/host.h) */
+	uint16_t port;	    /* 443 when is_default */
+	bool is_default;    /* declared without a port: 443 with TLS, and 80 plain */
+	bool plain;	    /* keys may go over plain HTTP; on another port: it speaks plain HTTP */
+	bool allow_private; /* private addresses are fine (metadata never is) */
+	const char *connect_to; /* "ADDR:PORT" or NULL */
+	const char *ca;		/* PEM that replaces the system's roots, or NULL */
+	const char *key;	/* the credential bound here, or NULL */
+};
+
+/* One secret of the session: where it may go is said by the rows that name it. */
+struct gate_key {
+	const char *name;
+	const void *value;
+	size_t len;
+	bool sealed;	     /* the code holds standin instead (gate/swap.h makes it) */
+	const char *standin; /* as long as the value; NULL unless sealed */
+	bool guard; /* stop it on its way to other hosts; false for values under 12 bytes */
+};
+
+struct gate_policy {
+	const char *id;	     /* the run */
+	int64_t deadline_ms; /* from now */
+	const struct gate_row *rows;
+	size_t nrows;
+	const struct gate_key *keys;
+	size_t nkeys;
+};
+
+/* One request. The strings are owned by the list and never NULL; no query, no header, no key. */
+struct gate_event {
+	int64_t at; /* ms since the epoch, when the head had come in */
+	char *method, *host, *path;
+	uint16_t port;
+	int status;	   /* what the code saw; 0 when the transfer broke before a status */
+	uint64_t up, down; /* body bytes: request, response (decoded) */
+	int64_t ms;
+	char *verdict; /* "allowed", or the X-Evctl-Gate reason */
+};
+
+struct gate_summary {
+	uint64_t requests, refused, failed; /* failed: upstream trouble, broken transfers */
+	uint64_t up, down;
+	uint64_t truncated; /* requests that happened but are not in the list */
+};
+
+struct gate_report {
+	struct gate_event *events;
+	size_t n;
+	struct gate_summary summary;
+};
+
+struct gate;
+
+/*
+ * Starts egress_path beside whatever else is starting: returns without waiting for it. fds[i]
+ * listens on ports[i] (a port may come twice, for v4 and v6); they stay the caller's, who may close
+ * them at once. log_fd becomes the gate's stderr, -1 for none. n is at most FRAME_MAX_FDS.
+ */
+int gate_start(struct gate **g, const char *egress_path, const int *fds, const uint16_t *ports,
+	size_t n, int log_fd, struct err *e);
+/* Waits until the gate is ready (10 s); *pem is the session's CA, owned by g. */
+int gate_ca(struct gate *g, const char **pem, struct err *e);
+/* The policy of the next call; on return it is in force, and no connection of before lives. */
+int gate_begin(struct gate *g, const struct gate_policy *p, struct err *e);
+/* Closes the way out again and takes the events. r is the caller's to free, also when it fails. */
+int gate_end(struct gate *g, struct gate_report *r, struct err *e);
+void gate_report_free(struct gate_report *r);
+/* Kills the gate, reaps it, sets *g to NULL; harmless on NULL. */
+void gate_stop(struct gate **g);
+
+#endif
