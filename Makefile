@@ -36,6 +36,12 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The schema as the bytes of a C array.
+$(O)/gen/schema.inc: common/state/schema.sql
+	@mkdir -p $(@D)
+	od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' > $@
+$(O)/common/state/db.o: $(O)/gen/schema.inc
+
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcsD $@ $^

@@ -163,7 +163,7 @@ int file_remove_tree(int at, const char *name)
 			if (unlinkat(root, de->d_name, 0) == 0 ||
 				unlinkat(root, de->d_name, AT_REMOVEDIR) == 0)
 				continue;
-			fchmodat(root, de->d_name, 0700, 0);
+			(void)!fchmodat(root, de->d_name, 0700, 0);
 			int sub = openat(
 				root, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			DIR *sd = sub < 0 ? NULL : fdopendir(sub);

@@ -1,0 +1,25 @@
+/*
+ * JSON, through jansson: the one place that includes it, with what jansson lacks. Every json_t made
+ * here is owned by the caller unless said otherwise.
+ */
+#ifndef EVCTL_BASE_JSON_H
+#define EVCTL_BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <jansson.h>
+
+#define JSON_AUTO __attribute__((cleanup(json_auto_decref))) json_t *
+void json_auto_decref(json_t **j);
+
+/* Parses a whole text; trailing bytes are an error. ERR_USAGE "what:LINE:COL: cause". */
+json_t *json_parse(const char *what, const void *p, size_t n, struct err *e);
+/* Compact text into b. */
+void json_to_buf(const json_t *j, struct buf *b);
+/* Text from bytes that may not be UTF-8: bad bytes become U+FFFD. */
+json_t *json_text(const char *p, size_t n);
+/* As json_text() of a C string, or null for NULL. */
+json_t *json_text_or_null(const char *s);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * The one main. A program is a const table of verbs and options; parsing, help, usage errors with
+ * "did you mean", completion and the manual's check all come from it. program_main() parses, calls
+ * the verb, prints the error if there is one, and returns the exit code.
+ */
+#ifndef EVCTL_BASE_PROGRAM_H
+#define EVCTL_BASE_PROGRAM_H
+
+#include "base/err.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* What kind of live name an argument is, for completion. */
+enum name_kind {
+	NAME_NONE,
+	NAME_FILE,
+	NAME_DIR,
+	NAME_CREDENTIAL,
+	NAME_HOST,
+	NAME_EXPERT,
+	NAME_TOOL, /* of the expert before it */
+	NAME_RUN,
+	NAME_ARTIFACT, /* of the run before it */
+	NAME_SESSION,
+	NAME_CONNECTION,
+	NAME_VERSION, /* of the expert before it */
+	NAME_BUYER,
+	NAME_WORD, /* one of option_spec.choices / arg_spec.choices */
+};
+
+struct option_spec {
+	const char *name; /* without dashes */
+	char letter;	  /* short form, or 0 */
+	const char *arg;  /* what it takes, as in help ("FILE"), or NULL for a flag */
+	const char *help;
+	enum name_kind kind;
+	const char *choices; /* "a|b|c": the only words allowed, or NULL */
+	bool repeats;	     /* may be given more than once */
+};
+
+struct arg_spec {
+	const char *name; /* as in help: "NAME" */
+	enum name_kind kind;
+	const char *choices; /* "a|b" or NULL */
+	bool optional;
+	bool repeats; /* the last one may be given many times */
+};
+
+struct invocation;
+
+struct verb {
+	const char *name; /* NULL: the program has no verbs and this is what it does */
+	const char *help;
+	const struct arg_spec *args;	   /* ends with a name of NULL; may be NULL */
+	const struct option_spec *options; /* ends with a name of NULL; may be NULL */
+	const char *examples;		   /* lines, or NULL */
+	int (*run)(struct invocation *, struct err *);
+};
+
+struct program {
+	const char *name;
+	const char *summary;
+	const char *examples;		   /* shown first in --help */
+	const struct option_spec *options; /* every verb's, beside the common ones; may be NULL */
+	const struct verb *verbs;	   /* ends with a run of NULL */
+	bool rest_is_command; /* options end at the first argument (the evctl front end) */
+};
+
+enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_NAME };
+
+struct invocation {
+	const struct program *program;
+	const struct verb *verb;
+	enum output output;
+	const char *output_word; /* as given to -o, or NULL */
+	struct strv args;
+	struct given {
+		const struct option_spec *spec;
+		const char *value;
+	} *given;
+	size_t ngiven;
+	int exit_code; /* what main returns if the verb succeeds */
+	bool silent;   /* the verb has said all: print no error line, use the error's code */
+};
+
+/* The options that every program has: state, key-file, key-fd, output, yes, help, version. */
+extern const struct option_spec common_options[];
+
+int program_main(const struct program *p, int argc, char **argv);
+
+/* The n-th argument or NULL. */
+const char *arg(const struct invocation *in, size_t n);
+/* An option's last value (for a flag: "" when given), or NULL. The name must be in a table. */
+const char *opt(const struct invocation *in, const char *name);
+bool opt_flag(const struct invocation *in, const char *name);
+/* All values of an option that repeats; sv is appended to and owned by the caller. */
+void opt_all(const struct invocation *in, const char *name, struct strv *sv);
+/* A whole number within [min, max], or dflt when not given. ERR_USAGE otherwise. */
+int opt_int(const struct invocation *in, const char *name, long dflt, long min, long max,
+	long *out, struct err *e);
+
+/* Notes and warnings on stderr: "evctl-cred: note: ...". */
+void program_note(const struct invocation *in, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void program_warn(const struct invocation *in, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/*
+ * Asks on the terminal before something is destroyed. 0 when --yes was given or the answer is yes;
+ * ERR_CANCELLED on no; ERR_USAGE with a hint where there is no terminal.
+ */
+int program_confirm(const struct invocation *in, struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Is stdout / stderr a terminal that takes colour (NO_COLOR, TERM=dumb, pipes: no). */
+bool program_color(FILE *f);
+/* The word of `words` (NULL-terminated) nearest to `word`, or NULL if none is near. */
+const char *nearest_word(const char *word, const char *const *words);
+/* Writes a program's options and verbs as JSON for completions and the manual's check. */
+void program_dump_spec(const struct program *p, FILE *f);
+
+#endif

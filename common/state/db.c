@@ -1,0 +1,333 @@
+#include "state/db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#define BUSY_MS 10000
+#define APPLICATION_ID 0x65766374 /* "evct" */
+
+struct db {
+	sqlite3 *h;
+};
+
+struct query {
+	sqlite3_stmt *st;
+	sqlite3 *h;
+};
+
+static const char schema[] = {
+#include "schema.inc"
+	0};
+
+static int fail(sqlite3 *h, struct err *e)
+{
+	int rc = sqlite3_errcode(h) & 0xff;
+	const char *msg = sqlite3_errmsg(h);
+	if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED) {
+		err_set(e, ERR_BUSY, "the state file is locked by another program");
+		return err_hint(e, "try again; `fuser` on state.db names who holds it");
+	}
+	if (rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB) {
+		err_set(e, ERR_STATE, "the state file is damaged: %s", msg);
+		return err_hint(e, "evctl-state restore BACKUP, or evctl doctor");
+	}
+	if (rc == SQLITE_READONLY || rc == SQLITE_CANTOPEN || rc == SQLITE_PERM) {
+		err_set(e, ERR_STATE, "the state file cannot be written: %s", msg);
+		return err_hint(e, "evctl doctor");
+	}
+	if (rc == SQLITE_FULL || rc == SQLITE_IOERR) {
+		err_set(e, ERR_FAIL, "the state file cannot be written: %s", msg);
+		return err_hint(e, "make room on the disk that holds the state; nothing was changed");
+	}
+	return err_set(e, ERR_FAIL, "state file: %s", msg);
+}
+
+static int pragmas(struct db *db, bool read_only, struct err *e)
+{
+	static const char *const all[] = {"PRAGMA foreign_keys = ON", "PRAGMA trusted_schema = OFF",
+		"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
+		"PRAGMA secure_delete = FAST", "PRAGMA temp_store = MEMORY"};
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		if (read_only && i >= 2)
+			break;
+		if (sqlite3_exec(db->h, all[i], NULL, NULL, NULL) != SQLITE_OK)
+			return fail(db->h, e);
+	}
+	return 0;
+}
+
+static int open_handle(struct db **out, const char *path, int flags, struct err *e)
+{
+	struct db *db = calloc(1, sizeof *db);
+	if (!db)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (sqlite3_open_v2(path, &db->h, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
+		    NULL) != SQLITE_OK) {
+		fail(db->h, e);
+		db_close(&db);
+		return -1;
+	}
+	sqlite3_busy_timeout(db->h, BUSY_MS);
+	*out = db;
+	return 0;
+}
+
+static int check_version(struct db *db, struct err *e)
+{
+	int64_t version = 0, app = 0;
+	bool found;
+	if (db_number(db, e, &version, &found, "PRAGMA user_version", "") < 0 ||
+		db_number(db, e, &app, &found, "PRAGMA application_id", "") < 0)
+		return -1;
+	if (app != APPLICATION_ID) {
+		err_set(e, ERR_STATE, "the state file is not evctl's, or is damaged");
+		return err_hint(e, "evctl-state restore BACKUP, or name another --state DIR");
+	}
+	if (version > DB_SCHEMA_VERSION) {
+		err_set(e, ERR_STATE, "the state file is of version %lld, this evctl knows up to %d",
+			(long long)version, DB_SCHEMA_VERSION);
+		return err_hint(e, "install the newer evctl");
+	}
+	if (version < 1) {
+		err_set(e, ERR_STATE, "the state file was never finished");
+		return err_hint(e, "move it away, then evctl init");
+	}
+	return 0;
+}
+
+int db_open(struct db **out, const char *path, bool read_only, struct err *e)
+{
+	*out = NULL;
+	if (access(path, F_OK) < 0) {
+		err_set(e, ERR_STATE, "there is no state file: '%s'", path);
+		return err_hint(e, "evctl init");
+	}
+	struct db *db = NULL;
+	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	if (open_handle(&db, path, flags, e) < 0)
+		return -1;
+	if (check_version(db, e) < 0 || pragmas(db, read_only, e) < 0) {
+		db_close(&db);
+		return -1;
+	}
+	*out = db;
+	return 0;
+}
+
+int db_create(struct db **out, const char *path, struct err *e)
+{
+	*out = NULL;
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return err_set(e, ERR_CONFLICT, "there is a state file already: '%s'", path);
+	if (fd < 0)
+		return err_errno(e, ERR_FAIL, "cannot create '%s'", path);
+	close(fd);
+	struct db *db = NULL;
+	if (open_handle(&db, path, SQLITE_OPEN_READWRITE, e) < 0) {
+		unlink(path);
+		return -1;
+	}
+	char *sql = sqlite3_mprintf("BEGIN; %s; PRAGMA application_id = %d; PRAGMA user_version = "
+				    "%d; COMMIT",
+		schema, APPLICATION_ID, DB_SCHEMA_VERSION);
+	if (!sql || pragmas(db, false, e) < 0 ||
+		(sqlite3_exec(db->h, sql, NULL, NULL, NULL) != SQLITE_OK && fail(db->h, e) < 0)) {
+		sqlite3_free(sql);
+		db_close(&db);
+		unlink(path);
+		return -1;
+	}
+	sqlite3_free(sql);
+	*out = db;
+	return 0;
+}
+
+void db_close(struct db **db)
+{
+	if (*db)
+		sqlite3_close_v2((*db)->h);
+	free(*db);
+	*db = NULL;
+}
+
+int db_begin(struct db *db, struct err *e)
+{
+	return db_exec(db, e, "BEGIN IMMEDIATE", "");
+}
+
+int db_commit(struct db *db, struct err *e)
+{
+	return db_exec(db, e, "COMMIT", "");
+}
+
+void db_rollback(struct db *db)
+{
+	if (!sqlite3_get_autocommit(db->h))
+		sqlite3_exec(db->h, "ROLLBACK", NULL, NULL, NULL);
+}
+
+void db_durable(struct db *db, bool durable)
+{
+	sqlite3_exec(db->h, durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
+		NULL, NULL, NULL);
+}
+
+static int bind_all(struct query *q, const char *types, va_list ap)
+{
+	int rc = SQLITE_OK;
+	for (int i = 1; *types && rc == SQLITE_OK; types++, i++) {
+		if (*types == 's') {
+			const char *s = va_arg(ap, const char *);
+			rc = s ? sqlite3_bind_text(q->st, i, s, -1, SQLITE_TRANSIENT)
+			       : sqlite3_bind_null(q->st, i);
+		} else if (*types == 'i') {
+			rc = sqlite3_bind_int64(q->st, i, va_arg(ap, int64_t));
+		} else {
+			const void *p = va_arg(ap, const void *);
+			size_t n = va_arg(ap, size_t);
+			rc = p ? sqlite3_bind_blob64(q->st, i, p, n, SQLITE_TRANSIENT)
+			       : sqlite3_bind_null(q->st, i);
+		}
+	}
+	return rc == SQLITE_OK ? 0 : -1;
+}
+
+static struct query *prepare(
+	struct db *db, struct err *e, const char *sql, const char *types, va_list ap)
+{
+	struct query *q = calloc(1, sizeof *q);
+	if (!q) {
+		err_set(e, ERR_FAIL, "out of memory");
+		return NULL;
+	}
+	q->h = db->h;
+	if (sqlite3_prepare_v2(db->h, sql, -1, &q->st, NULL) != SQLITE_OK ||
+		bind_all(q, types, ap) < 0) {
+		fail(db->h, e);
+		query_free(&q);
+	}
+	return q;
+}
+
+struct query *db_query(struct db *db, struct err *e, const char *sql, const char *types, ...)
+{
+	va_list ap;
+	va_start(ap, types);
+	struct query *q = prepare(db, e, sql, types, ap);
+	va_end(ap);
+	return q;
+}
+
+int db_exec(struct db *db, struct err *e, const char *sql, const char *types, ...)
+{
+	va_list ap;
+	va_start(ap, types);
+	QUERY_AUTO q = prepare(db, e, sql, types, ap);
+	va_end(ap);
+	if (!q)
+		return -1;
+	int r;
+	while ((r = query_step(q, e)) > 0)
+		;
+	return r;
+}
+
+int query_step(struct query *q, struct err *e)
+{
+	int rc = sqlite3_step(q->st);
+	if (rc == SQLITE_ROW)
+		return 1;
+	return rc == SQLITE_DONE ? 0 : fail(q->h, e);
+}
+
+void query_free(struct query **q)
+{
+	if (*q)
+		sqlite3_finalize((*q)->st);
+	free(*q);
+	*q = NULL;
+}
+
+int64_t db_last_id(struct db *db)
+{
+	return sqlite3_last_insert_rowid(db->h);
+}
+
+int64_t db_changes(struct db *db)
+{
+	return sqlite3_changes64(db->h);
+}
+
+int64_t col_int(struct query *q, int i)
+{
+	return sqlite3_column_int64(q->st, i);
+}
+
+const char *col_text(struct query *q, int i)
+{
+	return (const char *)sqlite3_column_text(q->st, i);
+}
+
+const void *col_blob(struct query *q, int i, size_t *n)
+{
+	const void *p = sqlite3_column_blob(q->st, i);
+	*n = (size_t)sqlite3_column_bytes(q->st, i);
+	return p;
+}
+
+bool col_null(struct query *q, int i)
+{
+	return sqlite3_column_type(q->st, i) == SQLITE_NULL;
+}
+
+int db_number(struct db *db, struct err *e, int64_t *out, bool *found, const char *sql,
+	const char *types, ...)
+{
+	va_list ap;
+	va_start(ap, types);
+	QUERY_AUTO q = prepare(db, e, sql, types, ap);
+	va_end(ap);
+	if (!q)
+		return -1;
+	int r = query_step(q, e);
+	*found = r > 0 && !col_null(q, 0);
+	*out = *found ? col_int(q, 0) : 0;
+	return r < 0 ? -1 : 0;
+}
+
+int db_backup(struct db *db, const char *to, struct err *e)
+{
+	int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_errno(e, errno == EEXIST ? ERR_CONFLICT : ERR_FAIL, "cannot create '%s'",
+			to);
+	close(fd);
+	return db_exec(db, e, "VACUUM INTO ?", "s", to);
+}
+
+int db_check(struct db *db, struct err *e)
+{
+	QUERY_AUTO q = db_query(db, e, "PRAGMA integrity_check(1)", "");
+	if (!q || query_step(q, e) < 0)
+		return -1;
+	const char *word = col_text(q, 0);
+	if (!word || strcmp(word, "ok") != 0) {
+		err_set(e, ERR_STATE, "the state file is damaged: %s", word ? word : "no answer");
+		return err_hint(e, "evctl-state restore BACKUP");
+	}
+	QUERY_AUTO fk = db_query(db, e, "PRAGMA foreign_key_check", "");
+	int r = fk ? query_step(fk, e) : -1;
+	if (r > 0)
+		err_set(e, ERR_STATE, "the state file refers to a missing row in '%s'",
+			col_text(fk, 2));
+	return r == 0 ? 0 : -1;
+}
