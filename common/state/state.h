@@ -1,0 +1,68 @@
+/*
+ * The open state: its directory, database, public key and, when a verb needs it, the private key.
+ * Every change runs in state_begin() .. state_commit(), with one audit row in the same transaction.
+ */
+#ifndef EVCTL_STATE_STATE_H
+#define EVCTL_STATE_STATE_H
+
+#include "base/json.h"
+#include "base/program.h"
+#include "state/db.h"
+#include "state/seal.h"
+
+struct state {
+	char *dir;
+	struct db *db;
+	unsigned char public_key[SEAL_KEY_BYTES];
+	struct secret private_key; /* empty until state_unlock() */
+	const struct invocation *in;
+	char *key_from; /* where the private key was found; for messages */
+};
+#define STATE_AUTO __attribute__((cleanup(state_close))) struct state
+
+enum state_mode { STATE_READ, STATE_WRITE };
+
+/* The directory that --state, EVCTL_HOME or the XDG default names; the caller frees. */
+char *state_dir(const struct invocation *in, struct err *e);
+/* Opens what the invocation names. ERR_STATE with the hint `evctl init` if there is none. */
+int state_open(struct state *st, const struct invocation *in, enum state_mode mode, struct err *e);
+void state_close(struct state *st);
+/* Makes directory, state file and (unless one is there) private key. ERR_CONFLICT if it exists. */
+int state_init(struct state *st, const struct invocation *in, bool passphrase, struct err *e);
+/* Finds, checks and loads the private key; ERR_KEY if missing, wrong or readable by others. */
+int state_unlock(struct state *st, struct err *e);
+
+int state_begin(struct state *st, struct err *e);
+int state_commit(struct state *st, struct err *e);
+/* Undoes an open transaction; harmless without one. Called by state_close() too. */
+void state_rollback(struct state *st);
+
+/* One row, hash-chained to the one before. detail (may be NULL) holds names only; taken over. */
+int audit_add(struct state *st, const char *action, const char *object, json_t *detail, struct err *e);
+/* Walks the chain; ERR_FINDINGS names the first row that does not fit. *rows counts them. */
+int audit_verify(struct state *st, int64_t *rows, struct err *e);
+json_t *audit_list(struct state *st, struct err *e);
+
+/* Names by the contract's grammar; ERR_USAGE that shows the rule. */
+int name_check_credential(const char *name, struct err *e);
+int name_check(const char *what, const char *name, struct err *e); /* expert, tool, buyer, ... */
+
+/*
+ * A secret value by the invocation's --from-file F|-, --from-fd N, or a hidden prompt. for_header
+ * also refuses CR and LF. ERR_USAGE when empty, over 64 KiB, with NUL, or without any source.
+ */
+int secret_input(const struct invocation *in, const char *what, bool for_header, struct secret *out,
+	struct err *e);
+/* The options that secret_input() reads, for a verb's table. */
+#define SECRET_OPTIONS                                                                             \
+	{"from-file", 0, "FILE", "read the value from FILE ('-': stdin)", NAME_FILE, NULL, false}, \
+		{"from-fd", 0, "N", "read the value from descriptor N", NAME_NONE, NULL, false},   \
+	{                                                                                          \
+		"trim", 0, NULL, "drop a newline at the value's end", NAME_NONE, NULL, false       \
+	}
+/* What a masked hint may show of a value: its last four characters, or "". out holds 5. */
+void secret_tail(char out[5], const struct secret *s);
+/* "••••••••" and the tail; NULL length is no value. Static size: out holds 32. */
+void secret_mask(char out[32], const char *tail);
+
+#endif
