@@ -1,0 +1,31 @@
+#include "state/state.h"
+
+#include <string.h>
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGIT "0123456789"
+
+static bool fits(const char *s, const char *first, const char *rest)
+{
+	size_t n = strlen(s);
+	return n >= 1 && n <= 64 && strchr(first, s[0]) && strspn(s, rest) == n;
+}
+
+/* The name itself is not shown when it is long: it may be a value, given by mistake. */
+int name_check_credential(const char *name, struct err *e)
+{
+	if (fits(name, LOWER UPPER "_", LOWER UPPER DIGIT "_"))
+		return 0;
+	err_set(e, ERR_USAGE, "not a credential's name: '%.20s'", name);
+	return err_hint(e, "a name is a letter or _, then letters, digits and _, at most 64 in all");
+}
+
+int name_check(const char *what, const char *name, struct err *e)
+{
+	if (fits(name, LOWER DIGIT, LOWER DIGIT "._-"))
+		return 0;
+	err_set(e, ERR_USAGE, "not a name for %s %s: '%.20s'", strchr("aeiou", *what) ? "an" : "a",
+		what, name);
+	return err_hint(e, "a name is a-z or 0-9, then a-z, 0-9, '.', '_' and '-', at most 64 in all");
+}

@@ -1,0 +1,180 @@
+#include "state/prompt.h"
+#include "base/file.h"
+#include "state/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define VALUE_MAX ((size_t)64 * 1024)
+
+static int slurp(int fd, const char *what, size_t max, struct secret *out, struct err *e)
+{
+	size_t n = 0;
+	ssize_t got;
+	if (secret_alloc(out, max + 1, e) < 0)
+		return -1;
+	while (n < out->n && (got = read(fd, out->data + n, out->n - n)) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_errno(e, ERR_USAGE, "cannot read the %s", what);
+		n += (size_t)got;
+	}
+	if (n > max)
+		return err_set(e, ERR_USAGE, "the %s is longer than %zu bytes", what, max);
+	secret_truncate(out, n);
+	return 0;
+}
+
+/* One line, by bytes: no buffering library ever holds it. */
+static int read_line(int fd, struct secret *out, struct err *e)
+{
+	size_t n = 0;
+	char c;
+	if (secret_alloc(out, VALUE_MAX + 1, e) < 0)
+		return -1;
+	for (;;) {
+		ssize_t got = read(fd, &c, 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0 && n == 0)
+			return err_set(e, ERR_CANCELLED, "cancelled");
+		if (got <= 0 || c == '\n')
+			break;
+		if (n >= VALUE_MAX)
+			return err_set(e, ERR_USAGE, "the value is longer than %zu bytes", VALUE_MAX);
+		out->data[n++] = c;
+	}
+	c = 0;
+	secret_truncate(out, n);
+	return 0;
+}
+
+int prompt_hidden(const char *what, struct secret *out, struct err *e)
+{
+	struct termios old, quiet;
+	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &old) < 0) {
+		err_set(e, ERR_USAGE, "no terminal to ask for the %s", what);
+		return err_hint(e, "give --from-file FILE, --from-file - or --from-fd N");
+	}
+	/* Signals wait until the echo is on again, so that no terminal is left silent. */
+	sigset_t block, before;
+	sigemptyset(&block);
+	sigaddset(&block, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &block, &before);
+	quiet = old;
+	quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ISIG);
+	quiet.c_lflag |= ICANON;
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+	dprintf(STDERR_FILENO, "%s (hidden): ", what);
+	int r = read_line(STDIN_FILENO, out, e);
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	dprintf(STDERR_FILENO, "\n");
+	if (r == 0 && out->n && memchr(out->data, 3, out->n)) /* Ctrl-C with ISIG off */
+		r = err_set(e, ERR_CANCELLED, "cancelled");
+	if (r < 0)
+		secret_free(out);
+	return r;
+}
+
+static void drop_newline(struct secret *s)
+{
+	size_t n = s->n;
+	if (n && s->data[n - 1] == '\n')
+		n--;
+	if (n < s->n && n && s->data[n - 1] == '\r')
+		n--;
+	secret_truncate(s, n);
+}
+
+int prompt_from_fd(const struct invocation *in, const char *option, size_t max, bool trim,
+	struct secret *out, struct err *e)
+{
+	long fd;
+	if (opt_int(in, option, -1, 0, 1 << 20, &fd, e) < 0)
+		return -1;
+	if (fcntl((int)fd, F_GETFD) < 0) {
+		err_set(e, ERR_USAGE, "descriptor %ld of '--%s' is not open", fd, option);
+		return err_hint(e, "in bash: --%s 3 3< FILE", option);
+	}
+	if (slurp((int)fd, "value", max, out, e) < 0)
+		return -1;
+	if (trim)
+		drop_newline(out);
+	return 0;
+}
+
+static int from_file(const struct invocation *in, const char *path, const char *what,
+	struct secret *out, struct err *e)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	FD_AUTO fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			      : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* the path is not echoed: it may be the value, given by mistake */
+		return err_errno(e, ERR_USAGE, "cannot open the file of '--from-file'");
+	if (slurp(fd, what, VALUE_MAX, out, e) < 0)
+		return -1;
+	if (is_stdin || opt_flag(in, "trim"))
+		drop_newline(out);
+	else if (out->n && out->data[out->n - 1] == '\n')
+		program_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
+	return 0;
+}
+
+static int check_value(const struct secret *s, const char *what, bool for_header, struct err *e)
+{
+	if (!s->n)
+		return err_set(e, ERR_USAGE, "the %s is empty", what);
+	if (memchr(s->data, 0, s->n))
+		return err_set(e, ERR_USAGE, "the %s holds a NUL byte", what);
+	if (for_header && (memchr(s->data, '\n', s->n) || memchr(s->data, '\r', s->n))) {
+		err_set(e, ERR_USAGE, "the %s holds a line break, which no header can carry", what);
+		return err_hint(e, "add --trim if the file merely ends in a newline");
+	}
+	return 0;
+}
+
+int secret_input(const struct invocation *in, const char *what, bool for_header, struct secret *out,
+	struct err *e)
+{
+	const char *file = opt(in, "from-file");
+	int r;
+	if (file && opt_flag(in, "from-fd"))
+		return err_set(e, ERR_USAGE, "give '--from-file' or '--from-fd', not both");
+	if (file)
+		r = from_file(in, file, what, out, e);
+	else if (opt_flag(in, "from-fd"))
+		r = prompt_from_fd(in, "from-fd", VALUE_MAX, opt_flag(in, "trim"), out, e);
+	else
+		r = prompt_hidden(what, out, e);
+	if (r == 0)
+		r = check_value(out, what, for_header, e);
+	if (r < 0)
+		secret_free(out);
+	return r;
+}
+
+/* The last four characters (code points); none when the bytes are not printable UTF-8. */
+void secret_tail(char out[5], const struct secret *s)
+{
+	out[0] = '\0';
+	if (s->n < 16)
+		return;
+	for (size_t i = s->n - 4; i < s->n; i++)
+		if (s->data[i] <= 0x20 || s->data[i] >= 0x7f)
+			return;
+	memcpy(out, s->data + s->n - 4, 4);
+	out[4] = '\0';
+}
+
+void secret_mask(char out[32], const char *tail)
+{
+	snprintf(out, 32, "••••••••%s", tail);
+}

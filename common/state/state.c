@@ -1,0 +1,157 @@
+#include "state/state.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "state/keyfile.h"
+
+char *state_dir(const struct invocation *in, struct err *e)
+{
+	const char *dir = opt(in, "state"), *home = getenv("EVCTL_HOME");
+	const char *xdg = getenv("XDG_DATA_HOME"), *user = getenv("HOME");
+	char *out = NULL;
+	int n = -1;
+	if (dir && !*dir) {
+		err_set(e, ERR_USAGE, "'--state' names no directory");
+		return NULL;
+	}
+	if (dir)
+		n = asprintf(&out, "%s", dir);
+	else if (home && *home)
+		n = asprintf(&out, "%s", home);
+	else if (xdg && *xdg == '/')
+		n = asprintf(&out, "%s/evctl", xdg);
+	else if (user && *user)
+		n = asprintf(&out, "%s/.local/share/evctl", user);
+	if (n >= 0)
+		return out;
+	err_set(e, ERR_USAGE, "no state directory: HOME is not set");
+	err_hint(e, "give --state DIR, or set EVCTL_HOME");
+	return NULL;
+}
+
+static int load_public_key(struct state *st, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e, "SELECT value FROM meta WHERE key = 'public_key'", "");
+	size_t n = 0;
+	if (!q || query_step(q, e) < 0)
+		return -1;
+	const void *p = col_blob(q, 0, &n);
+	if (!p || n != SEAL_KEY_BYTES)
+		return err_set(e, ERR_STATE, "the state file has no public key");
+	memcpy(st->public_key, p, n);
+	return 0;
+}
+
+int state_open(struct state *st, const struct invocation *in, enum state_mode mode, struct err *e)
+{
+	*st = (struct state){.in = in};
+	if (seal_process(e) < 0)
+		return -1;
+	st->dir = state_dir(in, e);
+	STR_AUTO path = st->dir ? path_join(st->dir, "state.db") : NULL;
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (db_open(&st->db, path, mode == STATE_READ, e) < 0)
+		return -1;
+	return load_public_key(st, e);
+}
+
+void state_close(struct state *st)
+{
+	if (st->db)
+		db_rollback(st->db);
+	db_close(&st->db);
+	secret_free(&st->private_key);
+	free(st->dir);
+	free(st->key_from);
+	st->dir = st->key_from = NULL;
+}
+
+/* The key that is there already at the place a new one would go, or a new one written there. */
+static int first_key(struct state *st, bool passphrase, struct err *e)
+{
+	STR_AUTO path = keyfile_place(st->in, st->dir, e);
+	if (!path)
+		return -1;
+	if (file_exists(path)) {
+		if (keyfile_load(st->in, path, false, &st->private_key, e) < 0)
+			return -1;
+		seal_public_of(&st->private_key, st->public_key);
+	} else if (seal_new_keypair(st->public_key, &st->private_key, e) < 0 ||
+		   keyfile_write(st->in, path, &st->private_key, passphrase, e) < 0) {
+		return -1;
+	}
+	st->key_from = strdup(path);
+	return 0;
+}
+
+int state_init(struct state *st, const struct invocation *in, bool passphrase, struct err *e)
+{
+	*st = (struct state){.in = in};
+	if (seal_process(e) < 0)
+		return -1;
+	st->dir = state_dir(in, e);
+	STR_AUTO path = st->dir ? path_join(st->dir, "state.db") : NULL;
+	STR_AUTO objects = st->dir ? path_join(st->dir, "objects") : NULL;
+	if (!path || !objects)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (file_exists(path)) {
+		err_set(e, ERR_CONFLICT, "there is a state file already: '%s'", path);
+		return err_hint(e, "evctl-state status");
+	}
+	if (file_mkdirs(st->dir, 0700, e) < 0 || file_mkdirs(objects, 0700, e) < 0)
+		return -1;
+	if (chmod(st->dir, 0700) < 0)
+		return err_errno(e, ERR_FAIL, "cannot make '%s' private", st->dir);
+	if (first_key(st, passphrase, e) < 0 || db_create(&st->db, path, e) < 0)
+		return -1;
+	if (state_begin(st, e) < 0 ||
+		db_exec(st->db, e, "INSERT INTO meta VALUES ('public_key', ?)", "b",
+			(const void *)st->public_key, (size_t)SEAL_KEY_BYTES) < 0 ||
+		audit_add(st, "state init", "state", NULL, e) < 0 || state_commit(st, e) < 0) {
+		db_close(&st->db);
+		unlink(path);
+		return -1;
+	}
+	return 0;
+}
+
+int state_unlock(struct state *st, struct err *e)
+{
+	if (st->private_key.data)
+		return 0;
+	if (keyfile_find(st->in, st->dir, &st->private_key, &st->key_from, e) < 0)
+		return -1;
+	unsigned char mine[SEAL_KEY_BYTES];
+	seal_public_of(&st->private_key, mine);
+	if (memcmp(mine, st->public_key, sizeof mine) == 0)
+		return 0;
+	secret_free(&st->private_key);
+	char print[40];
+	seal_fingerprint(print, st->public_key);
+	err_set(e, ERR_KEY, "the private key in %s is not this state's", st->key_from);
+	return err_hint(e, "give the key whose fingerprint is %s: --key-file FILE", print);
+}
+
+int state_begin(struct state *st, struct err *e)
+{
+	return db_begin(st->db, e);
+}
+
+int state_commit(struct state *st, struct err *e)
+{
+	if (db_commit(st->db, e) == 0)
+		return 0;
+	db_rollback(st->db);
+	return -1;
+}
+
+void state_rollback(struct state *st)
+{
+	db_rollback(st->db);
+}
