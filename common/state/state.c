@@ -155,3 +155,16 @@ void state_rollback(struct state *st)
 {
 	db_rollback(st->db);
 }
+
+int state_finish(struct state *st, int r, const char *action, const char *object, json_t *detail,
+	struct err *e)
+{
+	if (r < 0)
+		json_decref(detail);
+	else
+		r = audit_add(st, action, object, detail, e);
+	if (r == 0 && state_commit(st, e) == 0)
+		return 0;
+	state_rollback(st);
+	return -1;
+}

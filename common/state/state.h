@@ -39,6 +39,12 @@ void state_rollback(struct state *st);
 
 /* One row, hash-chained to the one before. detail (may be NULL) holds names only; taken over. */
 int audit_add(struct state *st, const char *action, const char *object, json_t *detail, struct err *e);
+/*
+ * Ends a change whose outcome so far is r: its audit row and the commit when r is 0, else the way
+ * back. detail is taken over either way. Returns 0, or -1 with nothing changed.
+ */
+int state_finish(struct state *st, int r, const char *action, const char *object, json_t *detail,
+	struct err *e);
 /* Walks the chain; ERR_FINDINGS names the first row that does not fit. *rows counts them. */
 int audit_verify(struct state *st, int64_t *rows, struct err *e);
 json_t *audit_list(struct state *st, struct err *e);

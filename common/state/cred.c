@@ -1,0 +1,385 @@
+#include "state/cred.h"
+#include "base/file.h"
+#include "base/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int not_found(struct state *st, const char *name, struct err *e)
+{
+	STRV_AUTO names = {0};
+	struct err quiet = {0};
+	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT name FROM credentials", "");
+	while (q && query_step(q, &quiet) > 0)
+		strv_add(&names, col_text(q, 0));
+	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
+	err_set(e, ERR_NOTFOUND, "no credential '%.64s'", name);
+	if (near)
+		return err_hint(e, "did you mean '%s'?", near);
+	return err_hint(e, "evctl-cred add %.64s", name);
+}
+
+int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
+{
+	if (name_check_credential(name, e) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, version, payer = 'buyer', sealed, value IS NOT NULL, tail, length, name "
+		"FROM credentials WHERE name = ?",
+		"s", name);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0)
+		return not_found(st, name, e);
+	*c = (struct cred){.id = col_int(q, 0),
+		.version = col_int(q, 1),
+		.buyer_pays = col_int(q, 2),
+		.sealed = col_int(q, 3),
+		.has_value = col_int(q, 4),
+		.length = col_int(q, 6)};
+	snprintf(c->tail, sizeof c->tail, "%s", col_text(q, 5));
+	snprintf(c->name, sizeof c->name, "%s", col_text(q, 7));
+	return 0;
+}
+
+bool cred_exists(struct state *st, const char *name)
+{
+	struct err quiet = {0};
+	int64_t n;
+	bool found = false;
+	db_number(st->db, &quiet, &n, &found, "SELECT 1 FROM credentials WHERE name = ?", "s", name);
+	return found;
+}
+
+static int check_sealable(const char *name, bool sealed, const struct secret *value, struct err *e)
+{
+	if (!sealed || !value)
+		return 0;
+	if (value->n < CRED_SHORT) {
+		err_set(e, ERR_USAGE, "a value under %d bytes cannot be sealed", CRED_SHORT);
+		return err_hint(e, "evctl-cred add %s, without --sealed", name);
+	}
+	if (memchr(value->data, '\n', value->n) || memchr(value->data, '\r', value->n)) {
+		err_set(e, ERR_USAGE, "a sealed value cannot hold a line break");
+		return err_hint(e, "add --trim if the file merely ends in a newline");
+	}
+	return 0;
+}
+
+static int put_value(struct state *st, int64_t id, const char *name, int64_t version,
+	const struct secret *value, struct err *e)
+{
+	BUF_AUTO blob = {0};
+	char tail[5];
+	struct seal_id sid = {"credentials", id, name, version};
+	if (seal_record(st->public_key, &sid, value->data, value->n, &blob, e) < 0)
+		return -1;
+	secret_tail(tail, value);
+	return db_exec(st->db, e,
+		"UPDATE credentials SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
+		"WHERE id = ?",
+		"bisiii", (const void *)blob.data, blob.len, version, tail, (int64_t)value->n,
+		clock_real_ms(), id);
+}
+
+static int add_row(struct state *st, const char *name, bool buyer_pays, bool sealed,
+	const struct secret *value, struct err *e)
+{
+	int64_t now = clock_real_ms();
+	if (db_exec(st->db, e,
+		    "INSERT INTO credentials (name, payer, sealed, created, changed) "
+		    "VALUES (?, ?, ?, ?, ?)",
+		    "ssiii", name, buyer_pays ? "buyer" : "stored", (int64_t)sealed, now, now) < 0)
+		return -1;
+	int64_t id = db_last_id(st->db);
+	return value ? put_value(st, id, name, 1, value, e) : 0;
+}
+
+static int replace_row(struct state *st, const struct cred *old, bool buyer_pays, bool sealed,
+	const struct secret *value, struct err *e)
+{
+	if (db_exec(st->db, e,
+		    "UPDATE credentials SET payer = ?, sealed = ?, changed = ? WHERE id = ?", "siii",
+		    buyer_pays ? "buyer" : "stored", (int64_t)sealed, clock_real_ms(), old->id) < 0)
+		return -1;
+	return value ? put_value(st, old->id, old->name, old->version + 1, value, e) : 0;
+}
+
+int cred_add(struct state *st, const char *name, bool buyer_pays, bool sealed, bool replace,
+	const struct secret *value, struct err *e)
+{
+	struct cred old;
+	if (name_check_credential(name, e) < 0 || check_sealable(name, sealed, value, e) < 0 ||
+		state_begin(st, e) < 0)
+		return -1;
+	bool exists = cred_exists(st, name);
+	int r = 0;
+	if (exists && !replace) {
+		err_set(e, ERR_CONFLICT, "there is a credential '%s' already", name);
+		r = err_hint(e, "evctl-cred rotate %s, or add --replace or --if-missing", name);
+	} else if (exists) {
+		r = cred_find(st, name, &old, e);
+		r = r < 0 ? r : replace_row(st, &old, buyer_pays, sealed, value, e);
+	} else {
+		r = add_row(st, name, buyer_pays, sealed, value, e);
+	}
+	return state_finish(st, r, exists ? "cred replace" : "cred add", name,
+		json_pack("{s:s,s:b}", "payer", buyer_pays ? "buyer" : "stored", "sealed", (int)sealed),
+		e);
+}
+
+int cred_rotate(struct state *st, const struct cred *c, const struct secret *value, struct err *e)
+{
+	struct cred now;
+	if (check_sealable(c->name, c->sealed, value, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	/* Read again under the lock: two rotations at once must not share a version. */
+	int r = cred_find(st, c->name, &now, e);
+	if (r == 0)
+		r = put_value(st, now.id, now.name, now.version + 1, value, e);
+	return state_finish(st, r, "cred rotate", c->name, NULL, e);
+}
+
+int cred_set_payer(struct state *st, const struct cred *c, bool buyer_pays, struct err *e)
+{
+	if (!buyer_pays && !c->has_value) {
+		err_set(e, ERR_CONFLICT, "credential '%s' has no stored value", c->name);
+		return err_hint(e, "evctl-cred rotate %s, then evctl-cred payer %s stored", c->name,
+			c->name);
+	}
+	if (state_begin(st, e) < 0)
+		return -1;
+	const char *word = buyer_pays ? "buyer" : "stored";
+	int r = db_exec(st->db, e, "UPDATE credentials SET payer = ?, changed = ? WHERE id = ?",
+		"sii", word, clock_real_ms(), c->id);
+	return state_finish(st, r, "cred payer", c->name, json_pack("{s:s}", "payer", word), e);
+}
+
+int cred_set_sealed(struct state *st, const struct cred *c, bool sealed, struct err *e)
+{
+	if (sealed && c->has_value && c->length < CRED_SHORT) {
+		err_set(e, ERR_CONFLICT, "a value under %d bytes cannot be sealed", CRED_SHORT);
+		return err_hint(e, "evctl-cred rotate %s with a longer value first", c->name);
+	}
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e, "UPDATE credentials SET sealed = ?, changed = ? WHERE id = ?",
+		"iii", (int64_t)sealed, clock_real_ms(), c->id);
+	return state_finish(st, r, "cred set", c->name, json_pack("{s:b}", "sealed", (int)sealed), e);
+}
+
+static int users_of(struct state *st, int64_t id, struct strv *users, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT 'host ' || name || CASE port WHEN 443 THEN '' ELSE ':' || port END "
+		"FROM hosts WHERE credential = ?1 UNION ALL "
+		"SELECT DISTINCT 'version ' || s.version || ' of expert ' || x.name "
+		"FROM snapshot_hosts h JOIN snapshots s ON s.id = h.snapshot "
+		"JOIN experts x ON x.id = s.expert WHERE h.credential = ?1",
+		"i", id);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(users, col_text(q, 0));
+	return r;
+}
+
+int cred_remove(struct state *st, const struct cred *c, struct err *e)
+{
+	STRV_AUTO users = {0};
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = users_of(st, c->id, &users, e);
+	if (r == 0 && users.n) {
+		STR_AUTO all = strv_join(&users, ", ");
+		err_set(e, ERR_CONFLICT, "credential '%s' is in use by: %s", c->name, all ? all : "");
+		r = strncmp(users.v[0], "host ", 5) == 0
+			    ? err_hint(e, "evctl-bind clear %s", users.v[0] + 5)
+			    : err_hint(e, "evctl-expert rm-version EXPERT VERSION");
+	}
+	if (r == 0)
+		r = db_exec(st->db, e, "DELETE FROM credentials WHERE id = ?", "i", c->id);
+	return state_finish(st, r, "cred rm", c->name, NULL, e);
+}
+
+int cred_open(struct state *st, const struct cred *c, struct secret *out, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		st->db, e, "SELECT value, version FROM credentials WHERE id = ?", "i", c->id);
+	if (!q || query_step(q, e) < 0)
+		return -1;
+	if (col_null(q, 0)) {
+		err_set(e, ERR_NOTFOUND, "credential '%s' has no value", c->name);
+		return err_hint(e, "evctl-cred rotate %s", c->name);
+	}
+	size_t n;
+	const void *p = col_blob(q, 0, &n);
+	struct seal_id sid = {"credentials", c->id, c->name, col_int(q, 1)};
+	return seal_open(&st->private_key, &sid, p, n, out, e);
+}
+
+/* ---- buyers -------------------------------------------------------------------------------- */
+
+static int find_expert(struct state *st, const char *expert, int64_t *id, int64_t *version, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		st->db, e, "SELECT id, coalesce(published, 0) FROM experts WHERE name = ?", "s", expert);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0) {
+		err_set(e, ERR_NOTFOUND, "no expert '%.64s'", expert);
+		return err_hint(e, "evctl-expert list");
+	}
+	*id = col_int(q, 0);
+	*version = col_int(q, 1);
+	return 0;
+}
+
+json_t *cred_scope(struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END || "
+		"CASE WHEN h.name LIKE '*%' THEN ' wildcard' ELSE '' END || "
+		"CASE h.allow_private WHEN 1 THEN ' allow-private' ELSE '' END || "
+		"CASE h.plain WHEN 1 THEN ' plain' ELSE '' END || "
+		"coalesce(' connect-to ' || h.connect_to, '') || "
+		"CASE WHEN h.ca IS NULL THEN '' ELSE ' ca' END AS text "
+		"FROM snapshot_hosts h JOIN snapshots s ON s.id = h.snapshot "
+		"WHERE s.expert = ? AND s.version = ? AND h.credential = ? ORDER BY text",
+		"iii", expert_id, version, cred_id);
+	json_t *out = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(out, json_string(col_text(q, 0)));
+	if (r == 0)
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
+static int put_buyer_value(struct state *st, const struct cred *c, int64_t expert, int64_t published,
+	const char *buyer, const struct secret *value, struct err *e)
+{
+	JSON_AUTO scope = cred_scope(st, c->id, expert, published, e);
+	BUF_AUTO hosts = {0};
+	BUF_AUTO blob = {0};
+	char tail[5];
+	if (!scope)
+		return -1;
+	json_to_buf(scope, &hosts);
+	if (db_exec(st->db, e,
+		    "INSERT INTO buyer_values (credential, expert, buyer, version, hosts, changed) "
+		    "VALUES (?, ?, ?, 1, ?, ?) ON CONFLICT (credential, expert, buyer) DO UPDATE "
+		    "SET version = version + 1, hosts = excluded.hosts, changed = excluded.changed",
+		    "iissi", c->id, expert, buyer, buf_str(&hosts), clock_real_ms()) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, version FROM buyer_values WHERE credential = ? AND expert = ? AND buyer = ?",
+		"iis", c->id, expert, buyer);
+	if (!q || query_step(q, e) < 0)
+		return -1;
+	int64_t id = col_int(q, 0), version = col_int(q, 1);
+	secret_tail(tail, value);
+	if (seal_record(st->public_key, &(struct seal_id){"buyer_values", id, buyer, version},
+		    value->data, value->n, &blob, e) < 0)
+		return -1;
+	return db_exec(st->db, e, "UPDATE buyer_values SET value = ?, tail = ?, length = ? WHERE id = ?",
+		"bsii", (const void *)blob.data, blob.len, tail, (int64_t)value->n, id);
+}
+
+int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,
+	const struct secret *value, struct err *e)
+{
+	int64_t id, published;
+	if (!c->buyer_pays) {
+		err_set(e, ERR_CONFLICT, "credential '%s' is stored: buyers supply none", c->name);
+		return err_hint(e, "evctl-cred payer %s buyer", c->name);
+	}
+	if (name_check("buyer", buyer, e) < 0 || check_sealable(c->name, c->sealed, value, e) < 0 ||
+		state_begin(st, e) < 0)
+		return -1;
+	int r = find_expert(st, expert, &id, &published, e);
+	if (r == 0)
+		r = put_buyer_value(st, c, id, published, buyer, value, e);
+	return state_finish(st, r, "cred supply", c->name,
+		json_pack("{s:s,s:s}", "expert", expert, "buyer", buyer), e);
+}
+
+int cred_withdraw(struct state *st, const struct cred *c, const char *expert, const char *buyer,
+	struct err *e)
+{
+	int64_t id, published;
+	if (name_check("buyer", buyer, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	int r = find_expert(st, expert, &id, &published, e);
+	if (r == 0)
+		r = db_exec(st->db, e,
+			"DELETE FROM buyer_values WHERE credential = ? AND expert = ? AND buyer = ?",
+			"iis", c->id, id, buyer);
+	if (r == 0 && db_changes(st->db) == 0) {
+		err_set(e, ERR_NOTFOUND, "buyer '%s' has supplied no '%s' for '%s'", buyer, c->name,
+			expert);
+		r = err_hint(e, "evctl-cred show %s", c->name);
+	}
+	return state_finish(st, r, "cred withdraw", c->name,
+		json_pack("{s:s,s:s}", "expert", expert, "buyer", buyer), e);
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static json_t *flags_of(bool sealed, bool has_value, int64_t length)
+{
+	json_t *flags = json_array();
+	if (sealed)
+		json_array_append_new(flags, json_string("sealed"));
+	if (has_value && length < CRED_SHORT)
+		json_array_append_new(flags, json_string("! short"));
+	return flags;
+}
+
+static json_t *split_hosts(const char *joined)
+{
+	json_t *a = json_array();
+	for (const char *s = joined ? joined : ""; *s;) {
+		size_t n = strcspn(s, " ");
+		json_array_append_new(a, json_stringn(s, n));
+		s += n;
+		s += *s == ' ';
+	}
+	return a;
+}
+
+static json_t *cred_row(struct query *q)
+{
+	char mask[32], created[24], changed[24];
+	bool has_value = col_int(q, 4), buyer = strcmp(col_text(q, 1), "buyer") == 0;
+	json_t *hosts = split_hosts(col_text(q, 8));
+	const char *note = json_array_size(hosts) ? "" : "No hosts bound yet";
+	secret_mask(mask, col_text(q, 3));
+	return json_pack("{s:s,s:s,s:b,s:o,s:o,s:s,s:o,s:I,s:s,s:s}", "name", col_text(q, 0), "payer",
+		col_text(q, 1), "sealed", (int)col_int(q, 2), "hint",
+		has_value && !buyer ? json_string(mask) : json_null(), "hosts", hosts, "note", note,
+		"flags", flags_of(col_int(q, 2), has_value, col_int(q, 5)), "version",
+		(json_int_t)col_int(q, 9), "created", output_time(col_int(q, 6), created, 24),
+		"changed", output_time(col_int(q, 7), changed, 24));
+}
+
+json_t *cred_list(struct state *st, const char *name, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT c.name, c.payer, c.sealed, c.tail, c.value IS NOT NULL, c.length, c.created, "
+		"c.changed, (SELECT group_concat(h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || "
+		"h.port END, ' ') FROM (SELECT name, port FROM hosts WHERE credential = c.id "
+		"ORDER BY name, port) h), c.version "
+		"FROM credentials c WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",
+		"s", name);
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(rows, cred_row(q));
+	if (r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}

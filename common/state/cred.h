@@ -1,0 +1,47 @@
+/*
+ * Credentials: a name that code passes to EV_KEYS, and a sealed value. Changes run in a transaction
+ * of their own, with their audit row. Lists are JSON arrays, owned by the caller.
+ */
+#ifndef EVCTL_STATE_CRED_H
+#define EVCTL_STATE_CRED_H
+
+#include "state/state.h"
+
+#define CRED_SHORT 12 /* bytes: anything under this cannot be sealed or guarded */
+
+struct cred {
+	int64_t id, version;
+	char name[65];
+	bool buyer_pays, sealed, has_value;
+	char tail[5];
+	int64_t length;
+};
+
+/* ERR_NOTFOUND with a near name, or the command that adds it. */
+int cred_find(struct state *st, const char *name, struct cred *c, struct err *e);
+bool cred_exists(struct state *st, const char *name);
+/* value may be NULL for payer buyer. ERR_CONFLICT if the name is taken and replace is false. */
+int cred_add(struct state *st, const char *name, bool buyer_pays, bool sealed, bool replace,
+	const struct secret *value, struct err *e);
+int cred_rotate(struct state *st, const struct cred *c, const struct secret *value, struct err *e);
+int cred_set_payer(struct state *st, const struct cred *c, bool buyer_pays, struct err *e);
+int cred_set_sealed(struct state *st, const struct cred *c, bool sealed, struct err *e);
+/* ERR_CONFLICT lists what uses it: hosts and published versions. */
+int cred_remove(struct state *st, const struct cred *c, struct err *e);
+/* One buyer's own value, for one expert; records the published hosts that it unlocks now. */
+int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,
+	const struct secret *value, struct err *e);
+int cred_withdraw(struct state *st, const struct cred *c, const char *expert, const char *buyer,
+	struct err *e);
+/* Opens the builder's own value; needs state_unlock(). ERR_NOTFOUND when none was given. */
+int cred_open(struct state *st, const struct cred *c, struct secret *out, struct err *e);
+/*
+ * What a stored buyer value's `hosts` column holds for the hosts that `c` unlocks in the expert's
+ * published version: a sorted JSON array of "HOST FLAG..." texts. "[]" when nothing is published.
+ */
+json_t *cred_scope(struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e);
+
+/* name NULL: all of them. */
+json_t *cred_list(struct state *st, const char *name, struct err *e);
+
+#endif
