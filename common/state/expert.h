@@ -1,0 +1,123 @@
+/*
+ * Experts: their rows, what is attached to them, and their published snapshots.
+ *
+ * An expert is seen through a view: either its draft (the live directory, the live hosts and
+ * bindings) or one numbered snapshot (frozen code, hosts, flags and bindings; the payers of
+ * credentials are live in both). Everything in a view belongs to it; expert_view_free() wipes
+ * nothing, as code is no key, and views hold no values of credentials.
+ *
+ * Functions that change something must run between state_begin() and state_commit(), and add no
+ * audit row themselves. Names that do not exist are ERR_NOTFOUND with the command that lists or
+ * makes them.
+ */
+#ifndef EVCTL_STATE_EXPERT_H
+#define EVCTL_STATE_EXPERT_H
+
+#include "base/json.h"
+#include "manifest/manifest.h"
+#include "manifest/tree.h"
+#include "state/state.h"
+
+/* Which version to look at; numbers from 1 are snapshots. */
+enum {
+	EXPERT_DRAFT = 0,
+	EXPERT_PUBLISHED = -1, /* what is published now; nothing published is ERR_NOTFOUND */
+	EXPERT_DEFAULT = -2,   /* the same, but an expert never published gives its draft */
+};
+
+struct expert {
+	int64_t id;
+	char *name, *dir;
+	int published;	  /* version offered now, 0: none */
+	int last_version; /* 0: never published */
+};
+
+struct expert_host {
+	char *name; /* as stored: "x" or "*.x" */
+	int port;   /* 443 also opens 80 */
+	bool plain, allow_private;
+	char *connect_to; /* "ADDR:PORT" or NULL */
+	char *ca;	  /* PEM, ca_n bytes and a NUL; NULL: the system's roots */
+	size_t ca_n;
+	int64_t credential;    /* credentials.id, 0: egress only */
+	char *credential_name; /* NULL: egress only */
+	bool buyer_pays;       /* the credential's payer is 'buyer' */
+	bool sealed;	       /* the credential's */
+	bool has_value;	       /* a stored value is there (never so where the buyer pays) */
+	int length;	       /* of the stored value, bytes */
+};
+
+struct expert_view {
+	int64_t id;
+	char *name;
+	char *dir;	  /* of the draft, real and absolute; not for snapshots' code */
+	int version;	  /* 0: the draft */
+	bool forced;	  /* published in spite of a red verdict */
+	int64_t snapshot; /* snapshots.id, 0: the draft */
+	struct manifest m;
+	struct tree t;		   /* empty when loaded without code */
+	struct expert_host *hosts; /* by name and port */
+	size_t nhosts;
+	json_t *reads; /* of a snapshot: verify's findings; NULL for a draft (see verify/verify.h)
+			*/
+};
+
+#define EXPERT_VIEW_AUTO __attribute__((cleanup(expert_view_free))) struct expert_view
+#define EXPERT_AUTO __attribute__((cleanup(expert_free))) struct expert
+
+void expert_free(struct expert *x);
+void expert_view_free(struct expert_view *v);
+
+int expert_find(struct state *st, const char *name, struct expert *out, struct err *e);
+
+/*
+ * Fills a zeroed view with manifest, code and hosts; on -1 it is empty again. A snapshot's code
+ * needs the private key (state_unlock() is called); a draft's does not. ERR_USAGE where a draft's
+ * directory or expert.yaml is not fit (manifest/tree.h, expert_check_dir()).
+ */
+int expert_load(
+	struct state *st, const char *name, int version, struct expert_view *v, struct err *e);
+/* The same without code: v->t stays empty, no key is needed. Of a draft only expert.yaml is read.
+ */
+int expert_load_meta(
+	struct state *st, const char *name, int version, struct expert_view *v, struct err *e);
+
+/* One host as "x", "x:8443", "*.x". out holds HOST_TEXT_MAX of gate/host.h. */
+void expert_host_text(const struct expert_host *h, char *out);
+/* Its flags, as people rely on them: "! wildcard", "! allow-private", "! plain", "! connect-to". */
+void expert_host_flags(const struct expert_host *h, struct strv *out);
+
+/*
+ * Refuses (ERR_USAGE) a directory, given by its real path, that holds the state or a private key:
+ * its files would reach the sandbox. st may be NULL when there is no state.
+ */
+int expert_check_dir(const struct invocation *in, const char *dir, struct err *e);
+
+/* ---- changes ---- */
+
+/* hosts.id of "x[:port]"; ERR_NOTFOUND with the hint `evctl-host add X`. text gets the canonical
+ * form. */
+int expert_host_find(struct state *st, const char *given, int64_t *id, char *text, struct err *e);
+/* *changed is false where it was so already. */
+int expert_attach(struct state *st, int64_t expert, int64_t host, bool *changed, struct err *e);
+int expert_detach(struct state *st, int64_t expert, int64_t host, bool *changed, struct err *e);
+/* Keeps what completions and lists say of the tools. */
+int expert_note_tools(struct state *st, int64_t expert, const struct manifest *m, struct err *e);
+/*
+ * Freezes a draft view into the next version and makes that the published one. Needs no private
+ * key. findings (verify/verify.h) stays the caller's.
+ */
+int expert_publish(struct state *st, const struct expert_view *v, const json_t *findings,
+	const char *verdict, bool forced, int *version, struct err *e);
+/* Live sessions and runs of an expert (version -1: of any), one line each, appended to users. */
+int expert_users(
+	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e);
+
+/* ---- the archive that is sealed ---- */
+
+/* Length-prefixed: "EVA1", then paths and bytes in the tree's order. */
+int snapshot_pack(const struct tree *t, struct buf *out, struct err *e);
+/* Trusts nothing: anything that snapshot_pack() would not have made is ERR_STATE. */
+int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e);
+
+#endif
