@@ -1,0 +1,93 @@
+/* evctl-bind: which credential a host injects. */
+#include "base/output.h"
+#include "state/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct column columns[] = {
+	{"HOST", "host"}, {"CREDENTIAL", "credential"}, {"FLAGS", "flags"}, {NULL, NULL}};
+
+static int report(const struct invocation *in, struct state *st, const struct host *h,
+	const char *line, struct err *e)
+{
+	output_say(in, "%s", line);
+	if (in->output == OUTPUT_TEXT)
+		return 0;
+	JSON_AUTO rows = host_list(st, h, e);
+	return rows ? output_object(in, columns, json_incref(json_array_get(rows, 0)), e) : -1;
+}
+
+static int run_set(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	struct host h;
+	struct cred c;
+	char line[512];
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0 ||
+		cred_find(&st, arg(in, 1), &c, e) < 0)
+		return -1;
+	if (h.credential == c.id) {
+		snprintf(line, sizeof line, "%s is bound to %s already", h.text, c.name);
+		return report(in, &st, &h, line, e);
+	}
+	if (host_bind(&st, &h, &c, e) < 0)
+		return -1;
+	if (h.credential)
+		snprintf(line, sizeof line,
+			"rebound %s from %s to %s; published experts keep their snapshot", h.text,
+			h.bound, c.name);
+	else
+		snprintf(line, sizeof line, "bound %s to %s", h.text, c.name);
+	return report(in, &st, &h, line, e);
+}
+
+static int run_clear(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	struct host h;
+	char line[512];
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0)
+		return -1;
+	if (h.credential && host_bind(&st, &h, NULL, e) < 0)
+		return -1;
+	snprintf(line, sizeof line, "%s: egress only", h.text);
+	return report(in, &st, &h, line, e);
+}
+
+static int run_list(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	if (state_open(&st, in, STATE_READ, e) < 0)
+		return -1;
+	JSON_AUTO rows = host_list(&st, NULL, e);
+	json_t *bound = json_array(), *row;
+	size_t i;
+	if (!rows)
+		return -1;
+	json_array_foreach(rows, i, row)
+		if (json_is_string(json_object_get(row, "credential")))
+			json_array_append(bound, row);
+	return output_list(in, columns, bound, e);
+}
+
+static const struct arg_spec set_args[] = {{"HOST", NAME_HOST, NULL, false, false},
+	{"CRED", NAME_CREDENTIAL, NULL, false, false}, {NULL}};
+static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST, NULL, false, false}, {NULL}};
+
+static const struct verb verbs[] = {
+	{"set", "bind a host to the credential that it injects", set_args, NULL, NULL, run_set},
+	{"clear", "make a host egress only", host_arg, NULL, NULL, run_clear},
+	{"list", "list what is bound", NULL, NULL, NULL, run_list}, {NULL}};
+
+static const struct program program = {.name = "evctl-bind",
+	.summary = "bindings: which credential a host injects; drafts see a change at once",
+	.examples = "  evctl-bind set api.crm.example CRM_KEY\n"
+		    "  evctl-bind clear api.crm.example\n"
+		    "  evctl-bind list\n",
+	.verbs = verbs};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}
