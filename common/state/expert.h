@@ -6,9 +6,8 @@
  * credentials are live in both). Everything in a view belongs to it; expert_view_free() wipes
  * nothing, as code is no key, and views hold no values of credentials.
  *
- * Functions that change something must run between state_begin() and state_commit(), and add no
- * audit row themselves. Names that do not exist are ERR_NOTFOUND with the command that lists or
- * makes them.
+ * Changes run in a transaction of their own, with their audit row, as in state/cred.h. Names that
+ * do not exist are ERR_NOTFOUND with the command that lists or makes them.
  */
 #ifndef EVCTL_STATE_EXPERT_H
 #define EVCTL_STATE_EXPERT_H
@@ -16,6 +15,7 @@
 #include "base/json.h"
 #include "manifest/manifest.h"
 #include "manifest/tree.h"
+#include "state/host.h"
 #include "state/state.h"
 
 /* Which version to look at; numbers from 1 are snapshots. */
@@ -82,36 +82,55 @@ int expert_load(
 int expert_load_meta(
 	struct state *st, const char *name, int version, struct expert_view *v, struct err *e);
 
-/* One host as "x", "x:8443", "*.x". out holds HOST_TEXT_MAX of gate/host.h. */
+/* The host as "x", "x:8443", "*.x". out holds HOST_TEXT_MAX. */
 void expert_host_text(const struct expert_host *h, char *out);
-/* Its flags, as people rely on them: "! wildcard", "! allow-private", "! plain", "! connect-to". */
-void expert_host_flags(const struct expert_host *h, struct strv *out);
+/* Its flags, as host_flags() words them. */
+json_t *expert_host_flags(const struct expert_host *h);
 
 /*
- * Refuses (ERR_USAGE) a directory, given by its real path, that holds the state or a private key:
- * its files would reach the sandbox. st may be NULL when there is no state.
+ * Refuses (ERR_USAGE) a directory that holds the state or a private key: its files would reach the
+ * sandbox. Works without a state too.
  */
 int expert_check_dir(const struct invocation *in, const char *dir, struct err *e);
+/*
+ * What create, set and the loading of a draft have in common: *real gets the absolute real path
+ * (freed by the caller), m and t what is in it, all checked. t NULL: expert.yaml alone is read.
+ */
+int expert_read_dir(const struct invocation *in, const char *dir, char **real, struct manifest *m,
+	struct tree *t, struct err *e);
 
 /* ---- changes ---- */
 
-/* hosts.id of "x[:port]"; ERR_NOTFOUND with the hint `evctl-host add X`. text gets the canonical
- * form. */
-int expert_host_find(struct state *st, const char *given, int64_t *id, char *text, struct err *e);
-/* *changed is false where it was so already. */
-int expert_attach(struct state *st, int64_t expert, int64_t host, bool *changed, struct err *e);
-int expert_detach(struct state *st, int64_t expert, int64_t host, bool *changed, struct err *e);
-/* Keeps what completions and lists say of the tools. */
-int expert_note_tools(struct state *st, int64_t expert, const struct manifest *m, struct err *e);
+/* dir is real; m->name is the expert's name, m->hosts (which must exist) are attached. */
+int expert_create(struct state *st, const char *dir, const struct manifest *m, struct err *e);
+int expert_set_dir(struct state *st, const struct expert *x, const char *dir,
+	const struct manifest *m, struct err *e);
+/* All of the hosts or none; changed[i] is false where it was so already. */
+int expert_attach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
+	bool *changed, struct err *e);
+int expert_detach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
+	bool *changed, struct err *e);
 /*
  * Freezes a draft view into the next version and makes that the published one. Needs no private
- * key. findings (verify/verify.h) stays the caller's.
+ * key. findings (verify/findings.h) stays the caller's.
  */
 int expert_publish(struct state *st, const struct expert_view *v, const json_t *findings,
 	const char *verdict, bool forced, int *version, struct err *e);
-/* Live sessions and runs of an expert (version -1: of any), one line each, appended to users. */
+/* *was gets the version that is offered no more, 0 if there was none. */
+int expert_unpublish(struct state *st, const struct expert *x, int *was, struct err *e);
+/* ERR_CONFLICT lists the live sessions and runs that use it. */
+int expert_remove(struct state *st, const struct expert *x, struct err *e);
+int expert_remove_version(struct state *st, const struct expert *x, int version, struct err *e);
+/* Live sessions and runs, one a line ("session s..."); version -1: of any. */
 int expert_users(
 	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e);
+
+/* ---- lists ---- */
+
+/* [{version, published, status, forced, flags, hosts, created}], newest first. */
+json_t *expert_versions(struct state *st, const struct expert *x, struct err *e);
+/* Names of all experts, sorted. */
+int expert_names(struct state *st, struct strv *out, struct err *e);
 
 /* ---- the archive that is sealed ---- */
 
