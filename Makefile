@@ -6,7 +6,7 @@ DESTDIR ?=
 CC ?= gcc
 VERSION := 0.1.0
 
-PKGS := sqlite3 libsodium libcurl libmicrohttpd gnutls yaml-0.1 libseccomp jansson libpsl libpcre2-8
+PKGS := sqlite3 libsodium libcurl libmicrohttpd gnutls yaml-0.1 libseccomp jansson libpsl libidn2 libpcre2-8
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunistring
 
@@ -25,10 +25,12 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 LIB := $(O)/libevctl.a
 PROGRAMS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 BINS := $(PROGRAMS:%=$(O)/bin/%)
+TESTPROGS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/sandbox/*.c tests/scan/*.c \
+	tests/gate/*.c))
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check check-unit bench install uninstall fmt lint sanitize fuzz clean deps deps-test
+.PHONY: all demo check check-programs bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp
 
@@ -53,6 +55,12 @@ $(O)/bin/%: $(O)/cmd/%.o $(LIB)
 $(O)/tests/unit/%.t: $(O)/tests/unit/%.o $(LIB)
 	$(CC) $(CFLAGS) $(LINK_FLAGS) -o $@ $< $(LIB) $(PKG_LIBS)
 
+check-programs: $(UNIT) $(TESTPROGS)
+
+# Small programs that tests drive.
+$(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
+	$(CC) $(CFLAGS) $(LINK_FLAGS) -o $@ $< $(LIB) $(PKG_LIBS)
+
 -include $(LIB_OBJ:.o=.d) $(wildcard $(O)/cmd/*.d) $(wildcard $(O)/tests/unit/*.d)
 
 # Run from the build directory: bin/ beside share/, as when installed.
@@ -63,3 +71,60 @@ $(O)/share.stamp: $(wildcard share/cell/*)
 
 clean:
 	rm -rf $(O)
+
+# ---- what a newcomer runs ---------------------------------------------------------------------
+deps:
+	@share/install-deps build run
+
+deps-test:
+	@share/install-deps build run test
+
+demo: deps
+	@$(MAKE) --no-print-directory -s all
+	@share/demo/demo.sh $(O)
+
+TESTS ?= $(wildcard tests/*/*.t)
+check: deps-test
+	@$(MAKE) --no-print-directory -s all check-programs
+	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests \
+		prove --timer --merge -j2 $(UNIT) $(TESTS)
+
+bench: deps-test
+	@$(MAKE) --no-print-directory -s all check-programs
+	@for b in tests/bench/*.sh; do \
+		EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests sh $$b || exit 1; done
+
+# ---- install ----------------------------------------------------------------------------------
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+LIBEXEC = $(DESTDIR)$(PREFIX)/libexec/evctl
+SHARE = $(DESTDIR)$(PREFIX)/share
+USER_PROGRAMS = $(filter-out evctl-egress,$(PROGRAMS))
+
+install: all
+	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man
+	install -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
+	install -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
+	cp -R share/cell share/demo $(SHARE)/evctl
+	for s in 1 5 7 8; do \
+		for m in share/man/*.$$s; do [ -e $$m ] || continue; \
+		install -D -m 644 $$m $(SHARE)/man/man$$s/$$(basename $$m); done; done
+
+uninstall:
+	rm -f $(USER_PROGRAMS:%=$(BINDIR)/%)
+	rm -rf $(LIBEXEC) $(SHARE)/evctl
+	rm -f $(SHARE)/man/man*/evctl*.[1-8] $(SHARE)/man/man5/expert.yaml.5
+
+# ---- for developers ---------------------------------------------------------------------------
+SOURCES = $(wildcard common/*/*.[ch] cmd/*.c tests/*/*.c)
+fmt:
+	clang-format -i $(SOURCES)
+
+lint:
+	clang-format --dry-run -Werror $(SOURCES)
+	@tests/lint/lint.sh $(SOURCES)
+	$(MAKE) O=$(O)/werror WERROR=-Werror all
+
+# The whole suite again, built with the address and undefined-behaviour sanitizers.
+sanitize:
+	$(MAKE) O=$(O)/sanitize CFLAGS="-O1 -g -fsanitize=address,undefined \
+		-fno-omit-frame-pointer" HARDEN="-fPIE" check
