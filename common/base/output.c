@@ -180,7 +180,7 @@ const char *output_time(int64_t ms, char *buf, size_t n)
 	time_t t = (time_t)(ms / 1000);
 	struct tm tm;
 	gmtime_r(&t, &tm);
-	if (!strftime(buf, n, "%Y-%m-%d %H:%M:%SZ", &tm) && n)
+	if (!strftime(buf, n, "%Y-%m-%dT%H:%M:%SZ", &tm) && n)
 		buf[0] = '\0';
 	return buf;
 }

@@ -24,7 +24,7 @@ int output_object(
 /* A line on stdout for text output; nothing for json and name. */
 void output_say(const struct invocation *in, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* "2026-01-31 12:00:05Z" of ms since the epoch; buf holds at least 24. */
+/* "2026-01-31T12:00:05Z" of ms since the epoch; buf holds at least 24. */
 const char *output_time(int64_t ms, char *buf, size_t n);
 
 #endif
