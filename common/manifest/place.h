@@ -1,0 +1,25 @@
+/*
+ * Where we are inside a JSON value: a chain of members and indexes on the stack, made as the walk
+ * goes down and only turned into text when there is something to say.
+ */
+#ifndef EVCTL_MANIFEST_PLACE_H
+#define EVCTL_MANIFEST_PLACE_H
+
+#include "base/buf.h"
+#include "base/strv.h"
+
+#include <stddef.h>
+
+struct place {
+	const struct place *up; /* NULL: this is the whole value */
+	const char *key;	/* a member's name, or NULL: index counts */
+	size_t index;
+};
+
+/* "input.month", "input[3].x"; names that aren't plain words as ["\u001b"]; the middle may be cut.
+ */
+void place_show(const char *root, const struct place *at, struct buf *b);
+/* The steps from the top: names, and indexes as decimals. */
+void place_steps(const struct place *at, struct strv *out);
+
+#endif

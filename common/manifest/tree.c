@@ -1,0 +1,415 @@
+#include "manifest/tree.h"
+
+#include "base/file.h"
+#include "manifest/ignore.h"
+#include "manifest/secretish.h"
+#include "manifest/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Entries looked at, ignored ones too: a directory of a million names must not take for ever. */
+#define TREE_MAX_ENTRIES 200000
+
+void tree_free(struct tree *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->files[i].path);
+		free(t->files[i].data);
+	}
+	free(t->files);
+	*t = (struct tree){0};
+}
+
+struct walk {
+	struct tree *tree;
+	size_t room;
+	int root;
+	const char *dir; /* for messages */
+	const struct strv *ignore;
+	struct strv todo; /* directories yet to be listed, relative; "" is the root */
+	size_t entries;
+	struct err *e;
+};
+
+static int no_memory(const struct walk *w)
+{
+	return err_set(w->e, ERR_FAIL, "out of memory");
+}
+
+/* Refuses a file by name, and says how to leave it out where that is the mend. */
+static int refuse(const struct walk *w, const char *path, const char *why)
+{
+	char shown[TEXT_SHOWN_MAX];
+	return err_set(w->e, ERR_USAGE, "%s: '%s/%s'", why, w->dir, text_shown(path, shown));
+}
+
+static int refuse_with_ignore(const struct walk *w, const char *path, const char *why)
+{
+	char shown[TEXT_SHOWN_MAX];
+	refuse(w, path, why);
+	return err_hint(w->e, "remove it, or list it in " MANIFEST_FILE ": ignore: [\"/%s\"]",
+		text_shown(path, shown));
+}
+
+static int refuse_size(const struct walk *w)
+{
+	err_set(w->e, ERR_USAGE, "too large: the files of '%s' are more than 50 MB", w->dir);
+	return err_hint(
+		w->e, "list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
+}
+
+/*
+ * Every open goes through here: the kernel itself refuses what would leave the root, by "..", by
+ * link or by a rename under way. Links are followed only where asked.
+ */
+static int open_beneath(const struct walk *w, const char *path, int flags, bool follow)
+{
+	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	if (flags & O_PATH)
+		how.flags = (uint64_t)(flags | O_CLOEXEC);
+	if (!follow)
+		how.resolve |= RESOLVE_NO_SYMLINKS;
+	int fd, tries = 0;
+	do /* EAGAIN: a rename elsewhere raced with the check */
+		fd = (int)syscall(SYS_openat2, w->root, *path ? path : ".", &how, sizeof how);
+	while (fd < 0 && (errno == EINTR || (errno == EAGAIN && ++tries < 100)));
+	return fd;
+}
+
+static int cannot_read(const struct walk *w, const char *path)
+{
+	char shown[TEXT_SHOWN_MAX];
+	int saved = errno;
+	if (saved == EXDEV)
+		return refuse_with_ignore(w, path, "link leaves the expert's directory");
+	if (saved == ELOOP)
+		return refuse_with_ignore(w, path, "link leads in a circle, or changed meanwhile");
+	if (saved == ENOENT || saved == ENXIO || saved == ENOTDIR)
+		return refuse(w, path, "file changed meanwhile");
+	errno = saved;
+	return err_errno(w->e, ERR_FAIL, "cannot read '%s/%s'", w->dir, text_shown(path, shown));
+}
+
+static struct tree_file *new_file(struct walk *w, const char *path)
+{
+	struct tree *t = w->tree;
+	if (t->n == w->room) {
+		size_t room = w->room ? w->room * 2 : 64;
+		struct tree_file *v = realloc(t->files, room * sizeof *v);
+		if (!v)
+			return NULL;
+		t->files = v;
+		w->room = room;
+	}
+	struct tree_file *f = &t->files[t->n];
+	*f = (struct tree_file){.path = strdup(path)};
+	if (!f->path)
+		return NULL;
+	t->n++;
+	return f;
+}
+
+/* The bytes, at most what is left of the limit: a file may grow while we read. */
+static int read_bytes(struct walk *w, int fd, const char *path, off_t size, struct tree_file *f)
+{
+	size_t left = TREE_MAX_BYTES - w->tree->bytes;
+	BUF_AUTO b = {.limit = left + 1};
+	if (size > (off_t)left)
+		return refuse_size(w);
+	buf_reserve(&b, (size_t)size + 1);
+	if (fd_read_all(fd, &b) < 0 && !b.failed)
+		return cannot_read(w, path);
+	if (b.failed || b.len > left)
+		return refuse_size(w);
+	f->n = b.len;
+	f->data = b.len ? buf_detach(&b) : strdup("");
+	w->tree->bytes += f->n;
+	return f->data ? 0 : no_memory(w);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* link_name: what a link points at, or NULL; a key is a key under another name too. */
+static int load_fd(struct walk *w, int fd, const char *path, const char *link_name)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return cannot_read(w, path);
+	if (S_ISDIR(st.st_mode))
+		return refuse_with_ignore(w, path, "link to a directory");
+	if (!S_ISREG(st.st_mode))
+		return refuse_with_ignore(w, path, "not a regular file");
+	if (w->tree->n == TREE_MAX_FILES) {
+		err_set(w->e, ERR_USAGE, "too many files: '%s' has more than 2000", w->dir);
+		return err_hint(w->e,
+			"list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
+	}
+	struct tree_file *f = new_file(w, path);
+	if (!f)
+		return no_memory(w);
+	if (read_bytes(w, fd, path, st.st_size, f) < 0)
+		return -1;
+	f->why = secretish_why(last_part(path), f->data, f->n);
+	if (!f->why && link_name)
+		f->why = secretish_why(last_part(link_name), f->data, f->n);
+	f->suspicious = f->why != NULL;
+	return 0;
+}
+
+static int load_file(struct walk *w, const char *path)
+{
+	FD_AUTO fd = open_beneath(w, path, O_RDONLY, false);
+	return fd < 0 ? cannot_read(w, path) : load_fd(w, fd, path, NULL);
+}
+
+/* Looks at what the link means by O_PATH first: opening a device or a fifo may do things. */
+static int load_link(struct walk *w, const char *path)
+{
+	char target[4096];
+	struct stat st;
+	FD_AUTO look = open_beneath(w, path, O_PATH, true);
+	if (look < 0 && errno == ENOENT)
+		return refuse_with_ignore(w, path, "link points at nothing");
+	if (look < 0 || fstat(look, &st) < 0)
+		return cannot_read(w, path);
+	if (S_ISDIR(st.st_mode))
+		return refuse_with_ignore(w, path, "link to a directory");
+	if (!S_ISREG(st.st_mode))
+		return refuse_with_ignore(w, path, "not a regular file");
+	ssize_t n = readlinkat(w->root, path, target, sizeof target - 1);
+	target[n > 0 ? n : 0] = '\0';
+	FD_AUTO fd = open_beneath(w, path, O_RDONLY, true);
+	return fd < 0 ? cannot_read(w, path) : load_fd(w, fd, path, target);
+}
+
+static bool is_virtualenv(const struct walk *w, const char *path)
+{
+	struct stat st;
+	STR_AUTO cfg = path_join(path, "pyvenv.cfg");
+	return cfg && fstatat(w->root, cfg, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A link counts as a directory for the lists where it leads to one: `.venv`, `data/`. */
+static bool acts_as_dir(const struct walk *w, const char *path, const struct stat *st)
+{
+	struct stat at;
+	if (!S_ISLNK(st->st_mode))
+		return S_ISDIR(st->st_mode);
+	return fstatat(w->root, path, &at, 0) == 0 && S_ISDIR(at.st_mode);
+}
+
+static int take_entry(struct walk *w, const char *path)
+{
+	struct stat st;
+	if (fstatat(w->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return cannot_read(w, path);
+	bool dir = acts_as_dir(w, path, &st);
+	if (ignore_builtin(last_part(path), dir))
+		return 0;
+	if (w->ignore && ignore_matches(w->ignore, path, dir))
+		return 0;
+	if (S_ISDIR(st.st_mode) && is_virtualenv(w, path))
+		return 0;
+	if (!text_is_clean(path, strlen(path), false))
+		return refuse(w, path, "file name is not plain UTF-8");
+	switch (st.st_mode & S_IFMT) {
+	case S_IFDIR:
+		strv_add(&w->todo, path);
+		return 0;
+	case S_IFREG:
+		return load_file(w, path);
+	case S_IFLNK:
+		return load_link(w, path);
+	default:
+		return refuse_with_ignore(w, path, "not a regular file");
+	}
+}
+
+static int list_dir(struct walk *w, DIR *d, const char *path)
+{
+	for (;;) {
+		errno = 0;
+		const struct dirent *de = readdir(d);
+		if (!de)
+			return errno ? cannot_read(w, path) : 0;
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		if (++w->entries > TREE_MAX_ENTRIES)
+			return err_set(w->e, ERR_USAGE,
+				"too many files: '%s' has more than 200000, ignored ones included",
+				w->dir);
+		STR_AUTO name = *path ? path_join(path, de->d_name) : strdup(de->d_name);
+		if (!name)
+			return no_memory(w);
+		if (take_entry(w, name) < 0)
+			return -1;
+	}
+}
+
+static int walk_dir(struct walk *w, const char *path)
+{
+	int fd = open_beneath(w, path, O_RDONLY | O_DIRECTORY, false);
+	if (fd < 0)
+		return cannot_read(w, path);
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		fd_close(&fd);
+		return no_memory(w);
+	}
+	int rc = list_dir(w, d, path);
+	closedir(d);
+	return rc;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct tree_file *)a)->path, ((const struct tree_file *)b)->path);
+}
+
+int tree_load(struct tree *t, int dirfd, const char *dir_for_messages, const struct strv *ignore,
+	struct err *e)
+{
+	struct walk w = {
+		.tree = t, .root = dirfd, .dir = dir_for_messages, .ignore = ignore, .e = e};
+	int rc = walk_dir(&w, "");
+	while (rc == 0 && w.todo.n && !w.todo.failed) {
+		char *path = w.todo.v[--w.todo.n];
+		w.todo.v[w.todo.n] = NULL;
+		rc = walk_dir(&w, path);
+		free(path);
+	}
+	if (rc == 0 && w.todo.failed)
+		rc = no_memory(&w);
+	strv_free(&w.todo);
+	if (rc < 0)
+		tree_free(t);
+	else if (t->n > 1)
+		qsort(t->files, t->n, sizeof *t->files, by_path);
+	return rc;
+}
+
+const struct tree_file *tree_find(const struct tree *t, const char *path)
+{
+	struct tree_file key = {.path = (char *)path};
+	return t->n ? bsearch(&key, t->files, t->n, sizeof *t->files, by_path) : NULL;
+}
+
+/* --- a whole expert --- */
+
+static int open_dir(const char *dir, struct err *e)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT)
+		return err_set(e, ERR_NOTFOUND, "no such directory: '%s'", dir);
+	if (errno == ENOTDIR)
+		return err_set(e, ERR_USAGE, "not a directory: '%s'", dir);
+	return err_errno(e, ERR_FAIL, "cannot open '%s'", dir);
+}
+
+/* For a shell: in single quotes unless it is a plain word. */
+static void add_quoted(struct buf *b, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./";
+	if (*s && *s != '-' && s[strspn(s, plain)] == '\0') {
+		buf_adds(b, s);
+		return;
+	}
+	buf_addc(b, '\'');
+	for (; *s; s++)
+		if (*s == '\'')
+			buf_adds(b, "'\\''");
+		else
+			buf_addc(b, *s);
+	buf_addc(b, '\'');
+}
+
+static int no_manifest(int fd, const char *dir, const char *path, struct err *e)
+{
+	BUF_AUTO at = {0};
+	err_set(e, ERR_NOTFOUND, "no " MANIFEST_FILE " in '%s'", dir);
+	add_quoted(&at, path);
+	if (!text_is_clean(path, strlen(path), false) || buf_failed(&at))
+		return -1;
+	if (faccessat(fd, "expert.yml", F_OK, 0) == 0)
+		return err_hint(e, "rename expert.yml to " MANIFEST_FILE);
+	return err_hint(e,
+		"printf '%%s\\n' 'name: my-expert' 'tools:' '- name: hello' "
+		"'  entry: hello.py:hello' > %s",
+		buf_str(&at));
+}
+
+static int read_manifest(int fd, const char *dir, const char *path, struct buf *b, struct err *e)
+{
+	struct walk w = {.root = fd, .dir = dir, .e = e};
+	struct stat st;
+	FD_AUTO look = open_beneath(&w, MANIFEST_FILE, O_PATH, true);
+	if (look < 0 && errno == ENOENT)
+		return no_manifest(fd, dir, path, e);
+	if (look < 0 || fstat(look, &st) < 0)
+		return cannot_read(&w, MANIFEST_FILE);
+	if (!S_ISREG(st.st_mode))
+		return refuse(&w, MANIFEST_FILE, "not a regular file");
+	FD_AUTO file = open_beneath(&w, MANIFEST_FILE, O_RDONLY, true);
+	if (file < 0 || fstat(file, &st) < 0)
+		return cannot_read(&w, MANIFEST_FILE);
+	if (!S_ISREG(st.st_mode))
+		return refuse(&w, MANIFEST_FILE, "not a regular file");
+	if (fd_read_all(file, b) == 0)
+		return 0;
+	if (b->failed)
+		return err_set(e, ERR_USAGE, "%s:1:1: too long: at most %zu bytes", path,
+			MANIFEST_MAX_BYTES);
+	return cannot_read(&w, MANIFEST_FILE);
+}
+
+static int check_entries(
+	const struct manifest *m, const struct tree *t, const char *path, struct err *e)
+{
+	char shown[TEXT_SHOWN_MAX];
+	for (size_t i = 0; i < m->ntools; i++) {
+		const struct manifest_tool *tool = &m->tools[i];
+		if (tree_find(t, tool->entry_file))
+			continue;
+		err_set(e, ERR_USAGE, "%s:%d: tool '%s': there is no file '%s'", path, tool->line,
+			tool->name, text_shown(tool->entry_file, shown));
+		if (ignore_matches(&m->ignore, tool->entry_file, false))
+			return err_hint(e, "'ignore:' leaves it out");
+		return err_hint(e, "write the file, or mend 'entry:'");
+	}
+	return 0;
+}
+
+int manifest_load(struct manifest *m, struct tree *t, const char *dir, struct err *e)
+{
+	BUF_AUTO b = {.limit = MANIFEST_MAX_BYTES + 1};
+	FD_AUTO fd = open_dir(dir, e);
+	STR_AUTO path = path_join(dir, MANIFEST_FILE);
+	if (fd < 0)
+		return -1;
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (read_manifest(fd, dir, path, &b, e) < 0 ||
+		manifest_parse(m, path, buf_str(&b), b.len, e) < 0)
+		return -1;
+	if (tree_load(t, fd, dir, &m->ignore, e) == 0 && check_entries(m, t, path, e) == 0)
+		return 0;
+	manifest_free(m);
+	tree_free(t);
+	return -1;
+}
