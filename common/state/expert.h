@@ -58,8 +58,7 @@ struct expert_view {
 	struct tree t;		   /* empty when loaded without code */
 	struct expert_host *hosts; /* by name and port */
 	size_t nhosts;
-	json_t *reads; /* of a snapshot: verify's findings; NULL for a draft (see verify/verify.h)
-			*/
+	json_t *reads; /* verify/findings.h; of a snapshot always, of a draft once looked for */
 };
 
 #define EXPERT_VIEW_AUTO __attribute__((cleanup(expert_view_free))) struct expert_view
@@ -82,6 +81,8 @@ int expert_load(
 int expert_load_meta(
 	struct state *st, const char *name, int version, struct expert_view *v, struct err *e);
 
+/* Appends the hosts of the view's snapshot, or of the draft of expert v->id; part of loading. */
+int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e);
 /* The host as "x", "x:8443", "*.x". out holds HOST_TEXT_MAX. */
 void expert_host_text(const struct expert_host *h, char *out);
 /* Its flags, as host_flags() words them. */
@@ -124,6 +125,9 @@ int expert_remove_version(struct state *st, const struct expert *x, int version,
 /* Live sessions and runs, one a line ("session s..."); version -1: of any. */
 int expert_users(
 	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e);
+
+/* Keeps what completions and lists say of the tools; within a transaction. */
+int expert_note_tools(struct state *st, int64_t expert, const struct manifest *m, struct err *e);
 
 /* ---- lists ---- */
 

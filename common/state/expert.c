@@ -1,0 +1,329 @@
+#include "state/expert.h"
+
+#include "base/file.h"
+#include "base/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOST_SQL "h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END"
+
+void expert_free(struct expert *x)
+{
+	free(x->name);
+	free(x->dir);
+	*x = (struct expert){0};
+}
+
+int expert_names(struct state *st, struct strv *out, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e, "SELECT name FROM experts ORDER BY name", "");
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(out, col_text(q, 0));
+	if (r == 0 && out->failed)
+		return err_set(e, ERR_FAIL, "out of memory");
+	return r;
+}
+
+static int not_found(struct state *st, const char *name, struct err *e)
+{
+	STRV_AUTO names = {0};
+	struct err quiet = {0};
+	expert_names(st, &names, &quiet);
+	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
+	err_set(e, ERR_NOTFOUND, "no expert '%.64s'", name);
+	if (near)
+		return err_hint(e, "did you mean '%s'?", near);
+	return err_hint(e, "evctl-expert create %.64s --dir DIR", name);
+}
+
+int expert_find(struct state *st, const char *name, struct expert *out, struct err *e)
+{
+	*out = (struct expert){0};
+	if (name_check("expert", name, e) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, name, dir, coalesce(published, 0), last_version FROM experts "
+		"WHERE name = ?",
+		"s", name);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0)
+		return not_found(st, name, e);
+	*out = (struct expert){.id = col_int(q, 0),
+		.name = strdup(col_text(q, 1)),
+		.dir = strdup(col_text(q, 2)),
+		.published = (int)col_int(q, 3),
+		.last_version = (int)col_int(q, 4)};
+	if (out->name && out->dir)
+		return 0;
+	expert_free(out);
+	return err_set(e, ERR_FAIL, "out of memory");
+}
+
+/* ---- changes ------------------------------------------------------------------------------- */
+
+int expert_note_tools(struct state *st, int64_t expert, const struct manifest *m, struct err *e)
+{
+	if (db_exec(st->db, e, "DELETE FROM tools WHERE expert = ?", "i", expert) < 0)
+		return -1;
+	for (size_t i = 0; i < m->ntools; i++)
+		if (db_exec(st->db, e, "INSERT INTO tools VALUES (?, ?, ?)", "iss", expert,
+			    m->tools[i].name, m->tools[i].description) < 0)
+			return -1;
+	return 0;
+}
+
+static int put_attachment(
+	struct state *st, int64_t expert, int64_t host, bool attach, bool *changed, struct err *e)
+{
+	const char *sql = attach ? "INSERT OR IGNORE INTO attachments VALUES (?, ?)"
+				 : "DELETE FROM attachments WHERE expert = ? AND host = ?";
+	if (db_exec(st->db, e, sql, "ii", expert, host) < 0)
+		return -1;
+	*changed = db_changes(st->db) > 0;
+	return 0;
+}
+
+static int create_rows(
+	struct state *st, const char *dir, const struct manifest *m, json_t *hosts, struct err *e)
+{
+	int64_t n;
+	bool found;
+	if (db_number(st->db, e, &n, &found, "SELECT id FROM experts WHERE name = ?", "s",
+		    m->name) < 0)
+		return -1;
+	if (found) {
+		err_set(e, ERR_CONFLICT, "there is an expert '%s' already", m->name);
+		return err_hint(e, "evctl-expert set %s --dir DIR, or add --if-missing", m->name);
+	}
+	if (db_exec(st->db, e, "INSERT INTO experts (name, dir, created) VALUES (?, ?, ?)", "ssi",
+		    m->name, dir, clock_real_ms()) < 0)
+		return -1;
+	int64_t id = db_last_id(st->db);
+	if (expert_note_tools(st, id, m, e) < 0)
+		return -1;
+	for (size_t i = 0; i < m->hosts.n; i++) {
+		struct host h;
+		bool changed;
+		if (host_find(st, m->hosts.v[i], &h, e) < 0)
+			return err_wrap(e, "%s/%s: hosts", dir, MANIFEST_FILE);
+		if (put_attachment(st, id, h.id, true, &changed, e) < 0)
+			return -1;
+		json_array_append_new(hosts, json_string(h.text));
+	}
+	return 0;
+}
+
+int expert_create(struct state *st, const char *dir, const struct manifest *m, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	json_t *hosts = json_array();
+	int r = create_rows(st, dir, m, hosts, e);
+	return state_finish(st, r, "expert create", m->name,
+		json_pack("{s:s%,s:o}", "dir", dir, strlen(dir), "hosts", hosts), e);
+}
+
+int expert_set_dir(struct state *st, const struct expert *x, const char *dir,
+	const struct manifest *m, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e, "UPDATE experts SET dir = ? WHERE id = ?", "si", dir, x->id);
+	if (r == 0)
+		r = expert_note_tools(st, x->id, m, e);
+	return state_finish(
+		st, r, "expert set", x->name, json_pack("{s:s%}", "dir", dir, strlen(dir)), e);
+}
+
+/* An audit row is only written where something changed: attaching twice is one change. */
+static int put_attachments(struct state *st, const struct expert *x, const struct host *hosts,
+	size_t n, bool attach, bool *changed, struct err *e)
+{
+	JSON_AUTO names = json_array();
+	int r = 0;
+	if (state_begin(st, e) < 0)
+		return -1;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = put_attachment(st, x->id, hosts[i].id, attach, &changed[i], e);
+		if (r == 0 && changed[i])
+			json_array_append_new(names, json_string(hosts[i].text));
+	}
+	if (r == 0 && json_array_size(names) == 0) {
+		state_rollback(st);
+		return 0;
+	}
+	return state_finish(st, r, attach ? "expert attach" : "expert detach", x->name,
+		json_pack("{s:O}", "hosts", names), e);
+}
+
+int expert_attach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
+	bool *changed, struct err *e)
+{
+	return put_attachments(st, x, hosts, n, true, changed, e);
+}
+
+int expert_detach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
+	bool *changed, struct err *e)
+{
+	return put_attachments(st, x, hosts, n, false, changed, e);
+}
+
+int expert_unpublish(struct state *st, const struct expert *x, int *was, struct err *e)
+{
+	int64_t n;
+	bool found;
+	*was = 0;
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_number(
+		st->db, e, &n, &found, "SELECT published FROM experts WHERE id = ?", "i", x->id);
+	if (r == 0 && !found) {
+		state_rollback(st);
+		return 0;
+	}
+	if (r == 0)
+		r = db_exec(
+			st->db, e, "UPDATE experts SET published = NULL WHERE id = ?", "i", x->id);
+	*was = (int)n;
+	return state_finish(st, r, "expert unpublish", x->name,
+		json_pack("{s:I}", "version", (json_int_t)n), e);
+}
+
+/* ---- who uses it --------------------------------------------------------------------------- */
+
+/* Field 22 of /proc/PID/stat tells a process from a later one with the same number. */
+static bool process_lives(int64_t pid, int64_t start)
+{
+	char path[64];
+	BUF_AUTO b = {.limit = 4096};
+	struct err quiet = {0};
+	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+	if (file_read(path, &b, &quiet) < 0)
+		return false;
+	const char *s = strrchr(buf_str(&b), ')'); /* the name before it may hold anything */
+	for (int field = 2; s && field < 22; field++)
+		s = strchr(s + 1, ' ');
+	return s && strtoll(s, NULL, 10) == start;
+}
+
+int expert_users(
+	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT 'session ' || id || coalesce(' of buyer ' || buyer, ''), pid, pid_start "
+		"FROM sessions WHERE expert = ?1 AND ended IS NULL AND (?3 < 0 OR version = ?3) "
+		"UNION ALL SELECT 'run ' || id || coalesce(' of buyer ' || buyer, ''), pid, "
+		"pid_start FROM runs WHERE expert = ?2 AND status = 'running' "
+		"AND session IS NULL AND (?3 < 0 OR version = ?3)",
+		"isi", x->id, x->name, (int64_t)version);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		if (process_lives(col_int(q, 1), col_int(q, 2)))
+			strv_add(users, col_text(q, 0));
+	return r;
+}
+
+static int refuse_users(struct state *st, const struct expert *x, int version, struct err *e)
+{
+	STRV_AUTO users = {0};
+	if (expert_users(st, x, version, &users, e) < 0)
+		return -1;
+	if (!users.n)
+		return 0;
+	STR_AUTO all = strv_join(&users, ", ");
+	if (version < 0)
+		err_set(e, ERR_CONFLICT, "expert '%s' is in use by: %s", x->name, all ? all : "");
+	else
+		err_set(e, ERR_CONFLICT, "version %d of expert '%s' is in use by: %s", version,
+			x->name, all ? all : "");
+	return err_hint(e, "evctl-session end ID, then try again");
+}
+
+int expert_remove(struct state *st, const struct expert *x, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = refuse_users(st, x, -1, e);
+	if (r == 0)
+		r = db_exec(st->db, e, "DELETE FROM experts WHERE id = ?", "i", x->id);
+	return state_finish(st, r, "expert rm", x->name, NULL, e);
+}
+
+static int remove_snapshot(struct state *st, const struct expert *x, int version, struct err *e)
+{
+	int64_t n;
+	bool found;
+	if (db_number(st->db, e, &n, &found,
+		    "SELECT published FROM experts WHERE id = ? AND published = ?", "ii", x->id,
+		    (int64_t)version) < 0)
+		return -1;
+	if (found) {
+		err_set(e, ERR_CONFLICT, "version %d of expert '%s' is the published one", version,
+			x->name);
+		return err_hint(e, "evctl-expert publish %s, or evctl-expert unpublish %s", x->name,
+			x->name);
+	}
+	if (refuse_users(st, x, version, e) < 0 ||
+		db_exec(st->db, e, "DELETE FROM snapshots WHERE expert = ? AND version = ?", "ii",
+			x->id, (int64_t)version) < 0)
+		return -1;
+	if (db_changes(st->db))
+		return 0;
+	err_set(e, ERR_NOTFOUND, "expert '%s' has no version %d", x->name, version);
+	return err_hint(e, "evctl-expert versions %s", x->name);
+}
+
+int expert_remove_version(struct state *st, const struct expert *x, int version, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = remove_snapshot(st, x, version, e);
+	return state_finish(
+		st, r, "expert rm-version", x->name, json_pack("{s:i}", "version", version), e);
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static json_t *snapshot_host_texts(struct state *st, int64_t snapshot, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " HOST_SQL " FROM snapshot_hosts h WHERE snapshot = ? ORDER BY name, port",
+		"i", snapshot);
+	json_t *a = json_array();
+	while (q && query_step(q, e) > 0)
+		json_array_append_new(a, json_string(col_text(q, 0)));
+	return a;
+}
+
+json_t *expert_versions(struct state *st, const struct expert *x, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, version, verdict, forced, created FROM snapshots WHERE expert = ? "
+		"ORDER BY version DESC",
+		"i", x->id);
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0) {
+		char created[24];
+		json_t *flags = json_array();
+		if (col_int(q, 3))
+			json_array_append_new(flags, json_string("! forced"));
+		json_array_append_new(
+			rows, json_pack("{s:I,s:b,s:s,s:b,s:o,s:o,s:s}", "version",
+				      (json_int_t)col_int(q, 1), "published",
+				      (int)(col_int(q, 1) == x->published), "status",
+				      col_text(q, 2), "forced", (int)col_int(q, 3), "flags", flags,
+				      "hosts", snapshot_host_texts(st, col_int(q, 0), e), "created",
+				      output_time(col_int(q, 4), created, sizeof created)));
+	}
+	if (r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}

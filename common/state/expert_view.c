@@ -1,0 +1,304 @@
+#include "state/expert.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void expert_view_free(struct expert_view *v)
+{
+	for (size_t i = 0; i < v->nhosts; i++) {
+		free(v->hosts[i].name);
+		free(v->hosts[i].connect_to);
+		free(v->hosts[i].ca);
+		free(v->hosts[i].credential_name);
+	}
+	free(v->hosts);
+	free(v->name);
+	free(v->dir);
+	manifest_free(&v->m);
+	tree_free(&v->t);
+	json_decref(v->reads);
+	*v = (struct expert_view){0};
+}
+
+void expert_host_text(const struct expert_host *h, char *out)
+{
+	if (h->port == 443)
+		snprintf(out, HOST_TEXT_MAX, "%s", h->name);
+	else
+		snprintf(out, HOST_TEXT_MAX, "%s:%d", h->name, h->port);
+}
+
+json_t *expert_host_flags(const struct expert_host *h)
+{
+	return host_flags(h->name, h->allow_private, h->plain, h->connect_to, h->ca != NULL,
+		h->credential != 0);
+}
+
+/* ---- the directory of a draft -------------------------------------------------------------- */
+
+static bool is_beneath(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	if (n == 1 && dir[0] == '/')
+		return true;
+	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* given is where something secret may be; refused if it is there and beneath dir. */
+static int refuse_beneath(const char *dir, const char *what, const char *given, struct err *e)
+{
+	STR_AUTO real = given && *given ? realpath(given, NULL) : NULL;
+	if (!real || !is_beneath(real, dir))
+		return 0;
+	err_set(e, ERR_USAGE, "'%s' holds %s: '%s'", dir, what, real);
+	return err_hint(e, "give the expert a directory of its own");
+}
+
+static int refuse_key_in(const char *dir, const char *parent, const char *name, struct err *e)
+{
+	STR_AUTO path = parent && *parent ? path_join(parent, name) : NULL;
+	return refuse_beneath(dir, "the private key", path, e);
+}
+
+int expert_check_dir(const struct invocation *in, const char *dir, struct err *e)
+{
+	struct err quiet = {0};
+	STR_AUTO state = state_dir(in, &quiet);
+	STR_AUTO db = state ? path_join(state, "state.db") : NULL;
+	if (refuse_beneath(dir, "the state", db, e) < 0 ||
+		refuse_key_in(dir, state, "master.key", e) < 0 ||
+		refuse_beneath(dir, "the private key", opt(in, "key-file"), e) < 0 ||
+		refuse_beneath(dir, "the private key", getenv("EVCTL_KEY_FILE"), e) < 0 ||
+		refuse_key_in(dir, getenv("CREDENTIALS_DIRECTORY"), "evctl.key", e) < 0 ||
+		refuse_key_in(dir, getenv("XDG_CONFIG_HOME"), "evctl/master.key", e) < 0)
+		return -1;
+	return refuse_key_in(dir, getenv("HOME"), ".config/evctl/master.key", e);
+}
+
+/* Only expert.yaml, without the rest of the directory; the same rules about links as for the tree.
+ */
+static int read_manifest(const char *dir, struct manifest *m, struct err *e)
+{
+	BUF_AUTO b = {.limit = MANIFEST_MAX_BYTES};
+	struct stat st;
+	STR_AUTO path = path_join(dir, MANIFEST_FILE);
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	FD_AUTO top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return err_errno(e, ERR_NOTFOUND, "cannot open the directory '%s'", dir);
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+	FD_AUTO fd = (int)syscall(SYS_openat2, top, MANIFEST_FILE, &how, sizeof how);
+	if (fd < 0)
+		return err_errno(
+			e, errno == ENOENT ? ERR_NOTFOUND : ERR_USAGE, "cannot open '%s'", path);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_set(e, ERR_USAGE, "'%s' is not a regular file", path);
+	if (fd_read_all(fd, &b) < 0)
+		return err_errno(e, ERR_USAGE, "cannot read '%s'", path);
+	return manifest_parse(m, path, buf_str(&b), b.len, e);
+}
+
+int expert_read_dir(const struct invocation *in, const char *dir, char **real, struct manifest *m,
+	struct tree *t, struct err *e)
+{
+	*real = realpath(dir, NULL);
+	if (!*real) {
+		err_errno(e, ERR_NOTFOUND, "cannot open the directory '%s'", dir);
+		return err_hint(e, "give the directory that holds %s", MANIFEST_FILE);
+	}
+	if (expert_check_dir(in, *real, e) < 0)
+		return -1;
+	return t ? manifest_load(m, t, *real, e) : read_manifest(*real, m, e);
+}
+
+/* ---- views --------------------------------------------------------------------------------- */
+
+static char *dup_text(struct query *q, int i, bool *failed)
+{
+	const char *s = col_text(q, i);
+	char *copy = s ? strdup(s) : NULL;
+	*failed |= s && !copy;
+	return copy;
+}
+
+static char *dup_blob(struct query *q, int i, size_t *n, bool *failed)
+{
+	const void *p = col_blob(q, i, n);
+	if (!p)
+		return NULL;
+	char *copy = malloc(*n + 1);
+	*failed |= !copy;
+	if (!copy)
+		return NULL;
+	memcpy(copy, p, *n);
+	copy[*n] = '\0';
+	return copy;
+}
+
+static int add_host(struct expert_view *v, struct query *q, struct err *e)
+{
+	struct expert_host *more = reallocarray(v->hosts, v->nhosts + 1, sizeof *more);
+	if (!more)
+		return err_set(e, ERR_FAIL, "out of memory");
+	v->hosts = more;
+	bool failed = false;
+	struct expert_host *h = &more[v->nhosts++];
+	*h = (struct expert_host){.name = dup_text(q, 0, &failed),
+		.port = (int)col_int(q, 1),
+		.plain = col_int(q, 2),
+		.allow_private = col_int(q, 3),
+		.connect_to = dup_text(q, 4, &failed),
+		.credential = col_int(q, 6),
+		.credential_name = dup_text(q, 7, &failed),
+		.buyer_pays = col_int(q, 8),
+		.sealed = col_int(q, 9),
+		.has_value = col_int(q, 10) && !col_int(q, 8),
+		.length = (int)col_int(q, 11)};
+	h->ca = dup_blob(q, 5, &h->ca_n, &failed);
+	return failed ? err_set(e, ERR_FAIL, "out of memory") : 0;
+}
+
+#define HOST_COLUMNS                                                                         \
+	"SELECT h.name, h.port, h.plain, h.allow_private, h.connect_to, h.ca, "              \
+	"coalesce(c.id, 0), c.name, coalesce(c.payer = 'buyer', 0), coalesce(c.sealed, 0), " \
+	"c.value IS NOT NULL, coalesce(c.length, 0) FROM "
+#define CREDENTIAL_JOIN "LEFT JOIN credentials c ON c.id = h.credential "
+
+int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e)
+{
+	QUERY_AUTO q =
+		v->snapshot ? db_query(st->db, e,
+				      HOST_COLUMNS "snapshot_hosts h " CREDENTIAL_JOIN
+						   "WHERE h.snapshot = ? ORDER BY h.name, h.port",
+				      "i", v->snapshot)
+			    : db_query(st->db, e,
+				      HOST_COLUMNS
+				      "attachments a JOIN hosts h ON h.id = a.host " CREDENTIAL_JOIN
+				      "WHERE a.expert = ? ORDER BY h.name, h.port",
+				      "i", v->id);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		if (add_host(v, q, e) < 0)
+			return -1;
+	return r;
+}
+
+static int load_code(struct state *st, struct expert_view *v, struct query *q, struct err *e)
+{
+	SECRET_AUTO plain = {0};
+	size_t n;
+	if (state_unlock(st, e) < 0)
+		return -1;
+	const void *p = col_blob(q, 3, &n);
+	struct seal_id id = {"snapshots", v->snapshot, v->name, v->version};
+	if (seal_open(&st->private_key, &id, p, n, &plain, e) < 0)
+		return -1;
+	return snapshot_unpack(plain.data, plain.n, &v->t, e);
+}
+
+static int load_snapshot(struct state *st, struct expert_view *v, bool code, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, manifest, reads, CASE WHEN ? THEN code END, forced FROM snapshots "
+		"WHERE expert = ? AND version = ?",
+		"iii", (int64_t)code, v->id, (int64_t)v->version);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0) {
+		err_set(e, ERR_NOTFOUND, "expert '%s' has no version %d", v->name, v->version);
+		return err_hint(e, "evctl-expert versions %s", v->name);
+	}
+	v->snapshot = col_int(q, 0);
+	v->forced = col_int(q, 4);
+	JSON_AUTO m = json_loads(col_text(q, 1), 0, NULL);
+	v->reads = json_loads(col_text(q, 2), 0, NULL);
+	if (!m || !v->reads)
+		return err_set(
+			e, ERR_STATE, "version %d of expert '%s' is damaged", v->version, v->name);
+	if (manifest_from_json(&v->m, m, e) < 0)
+		return -1;
+	return code ? load_code(st, v, q, e) : 0;
+}
+
+static int load_draft(struct state *st, struct expert_view *v, bool code, struct err *e)
+{
+	STR_AUTO real = NULL;
+	int r = expert_read_dir(st->in, v->dir, &real, &v->m, code ? &v->t : NULL, e);
+	if (r < 0 && e->code == ERR_NOTFOUND)
+		return err_hint(e, "evctl-expert set %s --dir DIR", v->name);
+	if (r < 0)
+		return -1;
+	if (strcmp(v->m.name, v->name) == 0)
+		return 0;
+	err_set(e, ERR_USAGE, "%s/%s names the expert '%s', not '%s'", v->dir, MANIFEST_FILE,
+		v->m.name, v->name);
+	return err_hint(e, "write `name: %s` there", v->name);
+}
+
+static int choose_version(const struct expert *x, int asked, int *version, struct err *e)
+{
+	*version = asked;
+	if (asked >= 0)
+		return 0;
+	*version = x->published;
+	if (x->published || (asked == EXPERT_DEFAULT && x->last_version == 0))
+		return 0;
+	err_set(e, ERR_NOTFOUND, "expert '%s' has nothing published", x->name);
+	return err_hint(e, "evctl-expert publish %s", x->name);
+}
+
+static int load_parts(struct state *st, const char *name, int version, bool code,
+	struct expert_view *v, struct err *e)
+{
+	EXPERT_AUTO x = {0};
+	if (expert_find(st, name, &x, e) < 0 || choose_version(&x, version, &v->version, e) < 0)
+		return -1;
+	v->id = x.id;
+	v->name = x.name;
+	v->dir = x.dir;
+	x.name = x.dir = NULL;
+	int r = v->version ? load_snapshot(st, v, code, e) : load_draft(st, v, code, e);
+	return r < 0 ? -1 : expert_load_hosts(st, v, e);
+}
+
+/* In one read transaction, so that rows of two moments never meet in one view. */
+static int load(struct state *st, const char *name, int version, bool code, struct expert_view *v,
+	struct err *e)
+{
+	struct err quiet = {0};
+	if (db_exec(st->db, e, "SAVEPOINT view", "") < 0)
+		return -1;
+	int r = load_parts(st, name, version, code, v, e);
+	if (db_exec(st->db, r < 0 ? &quiet : e, "RELEASE view", "") < 0)
+		r = -1;
+	if (r < 0)
+		expert_view_free(v);
+	return r;
+}
+
+int expert_load(
+	struct state *st, const char *name, int version, struct expert_view *v, struct err *e)
+{
+	return load(st, name, version, true, v, e);
+}
+
+int expert_load_meta(
+	struct state *st, const char *name, int version, struct expert_view *v, struct err *e)
+{
+	return load(st, name, version, false, v, e);
+}

@@ -1,0 +1,236 @@
+#include "state/expert.h"
+
+#include "base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the archive --------------------------------------------------------------------------- */
+
+static const char magic[4] = {'E', 'V', 'A', '1'};
+
+#define PACK_LIMIT (TREE_MAX_BYTES + (size_t)16 * 1000 * 1000)
+
+static void add_number(struct buf *b, uint64_t v)
+{
+	unsigned char le[8];
+	for (int i = 0; i < 8; i++)
+		le[i] = (unsigned char)(v >> (8 * i));
+	buf_add(b, le, sizeof le);
+}
+
+static void add_piece(struct buf *b, const void *p, size_t n)
+{
+	add_number(b, n);
+	buf_add(b, p, n);
+}
+
+int snapshot_pack(const struct tree *t, struct buf *out, struct err *e)
+{
+	if (out->limit < PACK_LIMIT)
+		out->limit = PACK_LIMIT;
+	buf_add(out, magic, sizeof magic);
+	add_number(out, t->n);
+	for (size_t i = 0; i < t->n; i++) {
+		add_piece(out, t->files[i].path, strlen(t->files[i].path));
+		add_piece(out, t->files[i].data, t->files[i].n);
+	}
+	return buf_failed(out) ? err_set(e, ERR_FAIL, "out of memory") : 0;
+}
+
+struct cursor {
+	const unsigned char *p, *end;
+};
+
+static bool take_number(struct cursor *c, uint64_t *v)
+{
+	*v = 0;
+	if (c->end - c->p < 8)
+		return false;
+	for (int i = 0; i < 8; i++)
+		*v |= (uint64_t)c->p[i] << (8 * i);
+	c->p += 8;
+	return true;
+}
+
+/* A copy of the next piece with a NUL after it, NULL where it does not fit. */
+static char *take_piece(struct cursor *c, size_t *n)
+{
+	uint64_t len;
+	if (!take_number(c, &len) || len > (uint64_t)(c->end - c->p))
+		return NULL;
+	char *copy = malloc(len + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, c->p, len);
+	copy[len] = '\0';
+	c->p += len;
+	*n = len;
+	return copy;
+}
+
+/* Relative, with plain parts only: it becomes a path in the sandbox. */
+static bool path_is_plain(const char *s, size_t n)
+{
+	if (n == 0 || strlen(s) != n)
+		return false;
+	for (const char *p = s;;) {
+		size_t part = strcspn(p, "/");
+		if (part == 0 || (part == 1 && p[0] == '.') ||
+			(part == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		if (p[part] == '\0')
+			return true;
+		p += part + 1;
+	}
+}
+
+static int take_file(struct cursor *c, struct tree *t)
+{
+	struct tree_file *f = &t->files[t->n];
+	const char *before = t->n ? t->files[t->n - 1].path : "";
+	size_t len;
+	f->path = take_piece(c, &len);
+	if (!f->path)
+		return -1;
+	t->n++; /* from here on tree_free() frees it */
+	if (!path_is_plain(f->path, len) || strcmp(before, f->path) >= 0)
+		return -1;
+	f->data = take_piece(c, &f->n);
+	t->bytes += f->n;
+	return f->data && t->bytes <= TREE_MAX_BYTES ? 0 : -1;
+}
+
+int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e)
+{
+	struct cursor c = {p, (const unsigned char *)p + n};
+	uint64_t count = 0;
+	int r = n >= sizeof magic && memcmp(p, magic, sizeof magic) == 0 ? 0 : -1;
+	c.p += r == 0 ? sizeof magic : 0;
+	if (r == 0 && (!take_number(&c, &count) || count > TREE_MAX_FILES))
+		r = -1;
+	t->files = calloc(count ? count : 1, sizeof *t->files);
+	if (!t->files)
+		r = -1;
+	for (uint64_t i = 0; i < count && r == 0; i++)
+		r = take_file(&c, t);
+	if (r == 0 && c.p == c.end)
+		return 0;
+	tree_free(t);
+	return err_set(e, ERR_STATE, "published code is damaged");
+}
+
+/* ---- publishing ---------------------------------------------------------------------------- */
+
+static int put_snapshot(struct state *st, const struct expert_view *v, const json_t *findings,
+	const char *verdict, bool forced, int64_t id, int version, struct err *e)
+{
+	BUF_AUTO plain = {0};
+	BUF_AUTO code = {0};
+	BUF_AUTO reads = {0};
+	BUF_AUTO manifest = {0};
+	JSON_AUTO m = manifest_to_json(&v->m);
+	if (!m)
+		return err_set(e, ERR_FAIL, "out of memory");
+	json_to_buf(m, &manifest);
+	json_to_buf(findings, &reads);
+	if (buf_failed(&manifest) || buf_failed(&reads))
+		return err_set(e, ERR_FAIL, "out of memory");
+	struct seal_id sid = {"snapshots", id, v->name, version};
+	if (snapshot_pack(&v->t, &plain, e) < 0 ||
+		seal_record(st->public_key, &sid, plain.data, plain.len, &code, e) < 0)
+		return -1;
+	return db_exec(st->db, e,
+		"INSERT INTO snapshots (id, expert, version, manifest, code, reads, verdict, "
+		"forced, "
+		"created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"iiisbssii", id, v->id, (int64_t)version, buf_str(&manifest),
+		(const void *)code.data, code.len, buf_str(&reads), verdict, (int64_t)forced,
+		clock_real_ms());
+}
+
+static int put_host(struct state *st, int64_t snapshot, const struct expert_host *h, struct err *e)
+{
+	return db_exec(st->db, e,
+		"INSERT INTO snapshot_hosts (snapshot, name, port, plain, allow_private, "
+		"connect_to, "
+		"ca, credential) VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0))",
+		"isiiisbi", snapshot, h->name, (int64_t)h->port, (int64_t)h->plain,
+		(int64_t)h->allow_private, h->connect_to, (const void *)h->ca, h->ca_n,
+		h->credential);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_host(const struct expert_host *a, const struct expert_host *b)
+{
+	return strcmp(a->name, b->name) == 0 && a->port == b->port && a->plain == b->plain &&
+	       a->allow_private == b->allow_private && same_text(a->connect_to, b->connect_to) &&
+	       same_text(a->ca, b->ca) && a->credential == b->credential;
+}
+
+/*
+ * The verdict was reached on hosts that were read before the write lock was taken: what is frozen
+ * must be what was judged.
+ */
+static int check_unchanged(struct state *st, const struct expert_view *v, struct err *e)
+{
+	EXPERT_VIEW_AUTO now = {.id = v->id};
+	if (expert_load_hosts(st, &now, e) < 0)
+		return -1;
+	bool same = now.nhosts == v->nhosts;
+	for (size_t i = 0; same && i < v->nhosts; i++)
+		same = same_host(&now.hosts[i], &v->hosts[i]);
+	if (same)
+		return 0;
+	err_set(e, ERR_BUSY, "the hosts of expert '%s' changed meanwhile", v->name);
+	return err_hint(e, "evctl-expert publish %s", v->name);
+}
+
+static int put_all(struct state *st, const struct expert_view *v, const json_t *findings,
+	const char *verdict, bool forced, int *version, struct err *e)
+{
+	int64_t id, last;
+	bool found;
+	if (check_unchanged(st, v, e) < 0 ||
+		db_number(st->db, e, &id, &found, "SELECT coalesce(max(id), 0) + 1 FROM snapshots",
+			"") < 0 ||
+		db_number(st->db, e, &last, &found, "SELECT last_version FROM experts WHERE id = ?",
+			"i", v->id) < 0)
+		return -1;
+	if (!found)
+		return err_set(e, ERR_NOTFOUND, "no expert '%s'", v->name);
+	*version = (int)last + 1;
+	if (put_snapshot(st, v, findings, verdict, forced, id, *version, e) < 0)
+		return -1;
+	for (size_t i = 0; i < v->nhosts; i++)
+		if (put_host(st, id, &v->hosts[i], e) < 0)
+			return -1;
+	if (expert_note_tools(st, v->id, &v->m, e) < 0)
+		return -1;
+	return db_exec(st->db, e,
+		"UPDATE experts SET published = ?1, last_version = ?1 WHERE id = ?2", "ii",
+		(int64_t)*version, v->id);
+}
+
+int expert_publish(struct state *st, const struct expert_view *v, const json_t *findings,
+	const char *verdict, bool forced, int *version, struct err *e)
+{
+	*version = 0;
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = put_all(st, v, findings, verdict, forced, version, e);
+	json_t *hosts = json_array();
+	for (size_t i = 0; i < v->nhosts; i++) {
+		char text[HOST_TEXT_MAX];
+		expert_host_text(&v->hosts[i], text);
+		json_array_append_new(hosts, json_string(text));
+	}
+	return state_finish(st, r, "expert publish", v->name,
+		json_pack("{s:i,s:s,s:b,s:o}", "version", *version, "status", verdict, "forced",
+			(int)forced, "hosts", hosts),
+		e);
+}
