@@ -1,0 +1,17 @@
+/*
+ * Where the installed parts are, by the place of the running program: PREFIX/bin beside
+ * PREFIX/share/evctl and PREFIX/libexec/evctl, and the same shape in a build directory. Nothing
+ * comes from the environment. Paths are absolute and the caller's to free.
+ */
+#ifndef EVCTL_BASE_PATHS_H
+#define EVCTL_BASE_PATHS_H
+
+#include "base/err.h"
+
+char *paths_self(struct err *e);
+/* The directory that holds cell/. ERR_SANDBOX if it is not there. */
+char *paths_share(struct err *e);
+/* The gate. ERR_SANDBOX if it is not there. */
+char *paths_egress(struct err *e);
+
+#endif

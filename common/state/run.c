@@ -1,0 +1,499 @@
+#include "state/run.h"
+#include "base/file.h"
+#include "base/output.h"
+#include "base/proc.h"
+#include "state/objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	const char *word;
+	int exit_code;
+} statuses[] = {
+	[RUN_RUNNING] = {"running", ERR_FAIL},
+	[RUN_OK] = {"ok", 0},
+	[RUN_FAILED] = {"failed", ERR_TOOL},
+	[RUN_TIMEOUT] = {"timeout", ERR_TIMEOUT},
+	[RUN_LIMIT] = {"limit", ERR_LIMIT},
+	[RUN_MISSING_KEY] = {"missing-key", ERR_MISSING_KEY},
+};
+
+const char *run_status_word(enum run_status s)
+{
+	return statuses[s].word;
+}
+
+int run_exit_code(enum run_status s)
+{
+	return statuses[s].exit_code;
+}
+
+/* ---- one run's life ------------------------------------------------------------------------ */
+
+/* Not worth a wait for the disk: a run that a crash forgets has reported nothing. */
+int run_begin(struct state *st, const struct run_start *s, char id[17], struct err *e)
+{
+	pid_t pid = getpid();
+	seal_random_id(id, 'r');
+	db_durable(st->db, false);
+	int r = db_exec(st->db, e,
+		"INSERT INTO runs (id, expert, version, tool, buyer, session, status, pid, "
+		"pid_start, started) VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?)",
+		"ssisssiii", id, s->expert, (int64_t)s->version, s->tool, s->buyer, s->session,
+		(int64_t)pid, proc_start(pid), clock_real_ms());
+	db_durable(st->db, true);
+	return r;
+}
+
+static int put_log(struct state *st, const char *id, const struct run_end *end, struct err *e)
+{
+	BUF_AUTO log = {0};
+	BUF_AUTO input = {0};
+	if (seal_record(st->public_key, &(struct seal_id){"logs", 0, id, 1}, end->log, end->nlog,
+		    &log, e) < 0 ||
+		seal_record(st->public_key, &(struct seal_id){"inputs", 0, id, 1}, end->input,
+			end->ninput, &input, e) < 0)
+		return -1;
+	return db_exec(st->db, e, "INSERT INTO logs (run, log, input) VALUES (?, ?, ?)", "sbb", id,
+		(const void *)log.data, log.len, (const void *)input.data, input.len);
+}
+
+static int put_artifacts(struct state *st, const char *id, const struct run_end *end,
+	struct object *objects, struct err *e)
+{
+	for (size_t i = 0; i < end->nartifacts; i++) {
+		const struct run_artifact *a = &end->artifacts[i];
+		if (objects_place(st, &objects[i], e) < 0 ||
+			db_exec(st->db, e,
+				"INSERT INTO artifacts (run, name, bytes, type, inline, sha256, "
+				"owner_only, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+				"ssisisii", id, a->name, (int64_t)a->n, a->type,
+				(int64_t)a->inline_ok, objects[i].sha256, (int64_t)end->owner_only,
+				clock_real_ms()) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_withheld(struct state *st, const char *id, const struct run_end *end, struct err *e)
+{
+	for (size_t i = 0; i < end->nwithheld; i++)
+		if (db_exec(st->db, e,
+			    "INSERT INTO withheld (run, position, name, why) VALUES (?, ?, ?, ?)",
+			    "siss", id, (int64_t)i + 1, end->withheld[i].name,
+			    end->withheld[i].why) < 0)
+			return -1;
+	return 0;
+}
+
+static int put_events(struct state *st, const char *id, const struct run_end *end, struct err *e)
+{
+	for (size_t i = 0; i < end->nevents; i++) {
+		const struct gate_event *v = &end->events[i];
+		if (db_exec(st->db, e,
+			    "INSERT INTO events (run, at, method, host, port, path, status, up, "
+			    "down, ms, verdict) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			    "sissisiiiis", id, v->at, v->method, v->host, (int64_t)v->port, v->path,
+			    (int64_t)v->status, (int64_t)v->up, (int64_t)v->down, v->ms,
+			    v->verdict) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int close_row(struct state *st, const char *id, const struct run_end *end, struct err *e)
+{
+	BUF_AUTO detail = {0};
+	if (end->detail)
+		json_to_buf(end->detail, &detail);
+	if (db_exec(st->db, e,
+		    "UPDATE runs SET status = ?, reason = ?, ended = ?, ms = ?, detail = ? "
+		    "WHERE id = ? AND status = 'running'",
+		    "ssiiss", run_status_word(end->status), end->reason, clock_real_ms(), end->ms,
+		    end->detail ? buf_str(&detail) : NULL, id) < 0)
+		return -1;
+	if (db_changes(st->db) == 1)
+		return 0;
+	return err_set(e, ERR_CONFLICT, "run '%s' was ended by another program", id);
+}
+
+static json_t *audit_detail(struct state *st, const char *id)
+{
+	struct err quiet = {0};
+	QUERY_AUTO q = db_query(st->db, &quiet,
+		"SELECT expert, version, tool, buyer, status FROM runs WHERE id = ?", "s", id);
+	if (!q || query_step(q, &quiet) <= 0)
+		return NULL;
+	return json_pack("{s:s,s:I,s:s,s:s?,s:s}", "expert", col_text(q, 0), "version",
+		(json_int_t)col_int(q, 1), "tool", col_text(q, 2), "buyer", col_text(q, 3),
+		"status", col_text(q, 4));
+}
+
+static int finish_in(struct state *st, const char *id, const struct run_end *end,
+	struct object *objects, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = close_row(st, id, end, e);
+	if (r == 0)
+		r = put_artifacts(st, id, end, objects, e);
+	if (r == 0)
+		r = put_withheld(st, id, end, e);
+	if (r == 0)
+		r = put_events(st, id, end, e);
+	if (r == 0)
+		r = put_log(st, id, end, e);
+	return state_finish(st, r, "run", id, r == 0 ? audit_detail(st, id) : NULL, e);
+}
+
+int run_finish(struct state *st, const char *id, struct run_end *end, struct err *e)
+{
+	struct object *objects = calloc(end->nartifacts + 1, sizeof *objects);
+	int r = objects ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; r == 0 && i < end->nartifacts; i++)
+		r = objects_stage(st, end->artifacts[i].data, end->artifacts[i].n, &objects[i], e);
+	if (r == 0)
+		r = finish_in(st, id, end, objects, e);
+	for (size_t i = 0; objects && i < end->nartifacts; i++)
+		objects_drop(st, &objects[i]);
+	free(objects);
+	json_decref(end->detail);
+	end->detail = NULL;
+	return r;
+}
+
+int run_forget(struct state *st, const char *id, struct err *e)
+{
+	return db_exec(st->db, e, "DELETE FROM runs WHERE id = ? AND status = 'running'", "s", id);
+}
+
+/* ---- the dead ------------------------------------------------------------------------------ */
+
+static int find_dead(struct state *st, struct strv *ids, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		st->db, e, "SELECT id, pid, pid_start FROM runs WHERE status = 'running'", "");
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		if (!proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
+			strv_add(ids, col_text(q, 0));
+	return r;
+}
+
+static int close_dead(struct state *st, const struct strv *ids, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < ids->n; i++)
+		r = db_exec(st->db, e,
+			"UPDATE runs SET status = 'failed', ended = ?, ms = ? - started, "
+			"reason = 'the program that ran it was ended' "
+			"WHERE id = ? AND status = 'running'",
+			"iis", clock_real_ms(), clock_real_ms(), ids->v[i]);
+	STR_AUTO all = strv_join(ids, ", ");
+	return state_finish(st, r, "run sweep", all ? all : "", NULL, e);
+}
+
+int run_sweep(struct state *st, struct err *e)
+{
+	STRV_AUTO ids = {0};
+	if (find_dead(st, &ids, e) < 0)
+		return -1;
+	if (!ids.n)
+		return 0;
+	if (close_dead(st, &ids, e) < 0)
+		return -1;
+	return objects_sweep(st, NULL, e);
+}
+
+/* ---- looking ------------------------------------------------------------------------------- */
+
+#define RUN_COLUMNS                                                                              \
+	"r.id, r.expert, r.version, r.tool, r.buyer, r.session, r.status, r.reason, r.started, " \
+	"r.ended, r.ms, (SELECT count(*) FROM artifacts a WHERE a.run = r.id), r.detail"
+
+static json_t *time_or_null(struct query *q, int i)
+{
+	char when[24];
+	return col_null(q, i) ? json_null() : json_string(output_time(col_int(q, i), when, 24));
+}
+
+static json_t *version_json(int64_t version)
+{
+	return version ? json_integer(version) : json_string("draft");
+}
+
+static json_t *run_row(struct query *q)
+{
+	return json_pack("{s:s,s:s,s:o,s:s,s:s?,s:s?,s:s,s:s?,s:o,s:o,s:o,s:I}", "run",
+		col_text(q, 0), "expert", col_text(q, 1), "version", version_json(col_int(q, 2)),
+		"tool", col_text(q, 3), "buyer", col_text(q, 4), "session", col_text(q, 5),
+		"status", col_text(q, 6), "reason", col_text(q, 7), "started", time_or_null(q, 8),
+		"ended", time_or_null(q, 9), "ms",
+		col_null(q, 10) ? json_null() : json_integer(col_int(q, 10)), "artifacts",
+		(json_int_t)col_int(q, 11));
+}
+
+/* Rows into an array, by a function that makes one; NULL after an error. */
+static json_t *collect_rows(struct query *q, json_t *(*row)(struct query *), struct err *e)
+{
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(rows, row(q));
+	if (r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}
+
+json_t *run_list(struct state *st, const struct run_filter *f, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " RUN_COLUMNS " FROM runs r WHERE (?1 IS NULL OR r.expert = ?1) "
+		"AND (?2 IS NULL OR r.buyer = ?2) ORDER BY r.started DESC, r.id LIMIT ?3",
+		"ssi", f->expert, f->buyer, f->limit ? f->limit : (int64_t)-1);
+	return collect_rows(q, run_row, e);
+}
+
+static int no_run(const char *id, struct err *e)
+{
+	err_set(e, ERR_NOTFOUND, "no run '%.40s'", id);
+	return err_hint(e, "evctl-log runs");
+}
+
+int run_check(struct state *st, const char *id, struct err *e)
+{
+	int64_t one;
+	bool found;
+	if (db_number(st->db, e, &one, &found, "SELECT 1 FROM runs WHERE id = ?", "s", id) < 0)
+		return -1;
+	return found ? 0 : no_run(id, e);
+}
+
+static json_t *withheld_row(struct query *q)
+{
+	return json_pack("{s:s,s:s}", "name", col_text(q, 0), "why", col_text(q, 1));
+}
+
+static json_t *event_row(struct query *q)
+{
+	char when[24];
+	return json_pack("{s:s,s:s,s:s,s:I,s:s,s:I,s:I,s:I,s:I,s:s}", "at",
+		output_time(col_int(q, 0), when, sizeof when), "method", col_text(q, 1), "host",
+		col_text(q, 2), "port", (json_int_t)col_int(q, 3), "path", col_text(q, 4), "status",
+		(json_int_t)col_int(q, 5), "up", (json_int_t)col_int(q, 6), "down",
+		(json_int_t)col_int(q, 7), "ms", (json_int_t)col_int(q, 8), "verdict",
+		col_text(q, 9));
+}
+
+json_t *run_events(struct state *st, const char *id, struct err *e)
+{
+	if (run_check(st, id, e) < 0)
+		return NULL;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT at, method, host, port, path, status, up, down, ms, verdict FROM events "
+		"WHERE run = ? ORDER BY id",
+		"s", id);
+	return collect_rows(q, event_row, e);
+}
+
+json_t *run_show(struct state *st, const char *id, struct err *e)
+{
+	QUERY_AUTO q =
+		db_query(st->db, e, "SELECT " RUN_COLUMNS " FROM runs r WHERE r.id = ?", "s", id);
+	int r = q ? query_step(q, e) : -1;
+	if (r == 0)
+		no_run(id, e);
+	if (r <= 0)
+		return NULL;
+	json_t *run = run_row(q);
+	const char *detail = col_text(q, 12);
+	json_t *d = detail ? json_loads(detail, 0, NULL) : NULL;
+	json_object_set_new(run, "detail", d ? d : json_null());
+	QUERY_AUTO w = db_query(st->db, e,
+		"SELECT name, why FROM withheld WHERE run = ? ORDER BY position", "s", id);
+	json_t *files = artifact_list(st, id, NULL, e),
+	       *withheld = collect_rows(w, withheld_row, e);
+	json_object_set_new(run, "artifacts", files ? files : json_null());
+	json_object_set_new(run, "withheld", withheld ? withheld : json_null());
+	if (files && withheld)
+		return run;
+	json_decref(run);
+	return NULL;
+}
+
+int run_open_log(struct state *st, const char *id, bool input, struct secret *out, struct err *e)
+{
+	if (run_check(st, id, e) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e, "SELECT log, input FROM logs WHERE run = ?", "s", id);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0) {
+		err_set(e, ERR_NOTFOUND, "run '%s' left no log, or it was removed", id);
+		return err_hint(e, "evctl-log runs");
+	}
+	size_t n;
+	const void *p = col_blob(q, input, &n);
+	return seal_open(&st->private_key, &(struct seal_id){input ? "inputs" : "logs", 0, id, 1},
+		p, n, out, e);
+}
+
+static json_t *count_detail(int64_t n)
+{
+	return json_pack("{s:I}", "removed", (json_int_t)n);
+}
+
+int run_gc_logs(struct state *st, int64_t before, int64_t *removed, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"DELETE FROM logs WHERE run IN (SELECT id FROM runs WHERE ended < ?)", "i", before);
+	*removed = r == 0 ? db_changes(st->db) : 0;
+	return state_finish(st, r, "log gc", "logs", count_detail(*removed), e);
+}
+
+/* ---- artifacts ----------------------------------------------------------------------------- */
+
+#define ARTIFACT_COLUMNS                                                                           \
+	"a.run, a.name, a.bytes, a.type, a.inline, a.sha256, a.owner_only, a.created, a.fetched, " \
+	"r.buyer, r.expert, r.tool"
+/* What a buyer (?2, or NULL for the owner) may know of. */
+#define SEEN_BY "(?2 IS NULL OR (r.buyer = ?2 AND a.owner_only = 0))"
+
+void artifact_free(struct artifact *a)
+{
+	free(a->run);
+	free(a->name);
+	free(a->type);
+	free(a->buyer);
+	*a = (struct artifact){0};
+}
+
+static char *dup_or_null(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+int artifact_find(struct state *st, const char *run, const char *name, const char *buyer,
+	struct artifact *a, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " ARTIFACT_COLUMNS " FROM artifacts a JOIN runs r ON r.id = a.run "
+		"WHERE a.run = ?1 AND a.name = ?3 AND " SEEN_BY,
+		"sss", run, buyer, name);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0) {
+		err_set(e, ERR_NOTFOUND, "run '%.40s' has no artifact '%.255s'", run, name);
+		return err_hint(
+			e, "evctl-artifact list%s%s", buyer ? " --buyer " : "", buyer ? buyer : "");
+	}
+	*a = (struct artifact){.run = strdup(col_text(q, 0)),
+		.name = strdup(col_text(q, 1)),
+		.type = strdup(col_text(q, 3)),
+		.buyer = dup_or_null(col_text(q, 9)),
+		.bytes = col_int(q, 2),
+		.created = col_int(q, 7),
+		.fetched = col_int(q, 8),
+		.inline_ok = col_int(q, 4),
+		.owner_only = col_int(q, 6)};
+	strncpy(a->sha256, col_text(q, 5), sizeof a->sha256 - 1);
+	if (a->run && a->name && a->type)
+		return 0;
+	artifact_free(a);
+	return err_set(e, ERR_FAIL, "out of memory");
+}
+
+static json_t *artifact_row(struct query *q)
+{
+	return json_pack("{s:s,s:s,s:I,s:s,s:b,s:s,s:b,s:o,s:o,s:s?,s:s,s:s}", "run",
+		col_text(q, 0), "name", col_text(q, 1), "bytes", (json_int_t)col_int(q, 2), "type",
+		col_text(q, 3), "inline", (int)col_int(q, 4), "sha256", col_text(q, 5),
+		"owner_only", (int)col_int(q, 6), "created", time_or_null(q, 7), "fetched",
+		time_or_null(q, 8), "buyer", col_text(q, 9), "expert", col_text(q, 10), "tool",
+		col_text(q, 11));
+}
+
+/* A buyer is not told whether another's run exists. */
+static int check_seen(struct state *st, const char *run, const char *buyer, struct err *e)
+{
+	int64_t one;
+	bool found;
+	if (db_number(st->db, e, &one, &found,
+		    "SELECT 1 FROM runs WHERE id = ?1 AND (?2 IS NULL OR buyer = ?2)", "ss", run,
+		    buyer) < 0)
+		return -1;
+	return found ? 0 : no_run(run, e);
+}
+
+json_t *artifact_list(struct state *st, const char *run, const char *buyer, struct err *e)
+{
+	if (run && check_seen(st, run, buyer, e) < 0)
+		return NULL;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " ARTIFACT_COLUMNS " FROM artifacts a JOIN runs r ON r.id = a.run "
+		"WHERE (?1 IS NULL OR a.run = ?1) AND " SEEN_BY
+		" ORDER BY r.started DESC, a.run, a.name",
+		"ss", run, buyer);
+	return collect_rows(q, artifact_row, e);
+}
+
+int artifact_names(
+	struct state *st, const char *run, const char *buyer, struct strv *names, struct err *e)
+{
+	if (check_seen(st, run, buyer, e) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT a.name FROM artifacts a JOIN runs r ON r.id = a.run WHERE a.run = ?1 "
+		"AND " SEEN_BY " ORDER BY a.name",
+		"ss", run, buyer);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(names, col_text(q, 0));
+	return r;
+}
+
+int artifact_mark_fetched(struct state *st, const struct artifact *a, struct err *e)
+{
+	if (a->fetched)
+		return 0;
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"UPDATE artifacts SET fetched = ? WHERE run = ? AND name = ? AND fetched IS NULL",
+		"iss", clock_real_ms(), a->run, a->name);
+	return state_finish(st, r, "artifact fetch", a->run,
+		json_pack("{s:s,s:s?}", "name", a->name, "buyer", a->buyer), e);
+}
+
+int artifact_remove(struct state *st, const char *run, int64_t *removed, struct err *e)
+{
+	if (run_check(st, run, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e, "DELETE FROM artifacts WHERE run = ?", "s", run);
+	*removed = r == 0 ? db_changes(st->db) : 0;
+	if (state_finish(st, r, "artifact rm", run, count_detail(*removed), e) < 0)
+		return -1;
+	return objects_sweep(st, NULL, e);
+}
+
+int artifact_gc(struct state *st, int64_t before, bool unfetched, int64_t *removed, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"DELETE FROM artifacts WHERE created < ? AND (? OR fetched IS NOT NULL)", "ii",
+		before, (int64_t)unfetched);
+	*removed = r == 0 ? db_changes(st->db) : 0;
+	if (state_finish(st, r, "artifact gc", "artifacts", count_detail(*removed), e) < 0)
+		return -1;
+	return objects_sweep(st, NULL, e);
+}
