@@ -1,0 +1,29 @@
+/*
+ * What can be said of an expert's code alone, before hosts come in: the scanner's results with the
+ * tools that reach them, as one JSON object. It is what a snapshot keeps, so that a published
+ * version can be judged without its code. Pure.
+ *
+ *	reads:           [{name, file, line, kind: "required"|"optional", tools: [...]}]
+ *	dynamic:         [{file, line, why, tools}]
+ *	env_mistakes:    [{name, file, line}]
+ *	modules_missing: [{module, file, line}]     unguarded, in a file that a tool reaches
+ *	syntax_errors:   [{file, line, message}]
+ *	suspicious:      [{file, why}]              files that look like keys
+ *	packages:        {TOOL: [...]}              the sandbox's packages that the tool imports
+ *
+ * tools holds the names of the tools whose entry reaches the file, and is empty where none does.
+ */
+#ifndef EVCTL_VERIFY_FINDINGS_H
+#define EVCTL_VERIFY_FINDINGS_H
+
+#include "base/json.h"
+#include "manifest/manifest.h"
+#include "manifest/tree.h"
+
+/*
+ * m NULL: a bare directory without expert.yaml, in which any file may be run. NULL on error
+ * (no memory, or ERR_LIMIT: too big to be analysed).
+ */
+json_t *findings_make(const struct manifest *m, const struct tree *t, struct err *e);
+
+#endif
