@@ -54,7 +54,7 @@ static size_t distance(const char *a, const char *b)
 const char *nearest_word(const char *word, const char *const *words)
 {
 	const char *best = NULL;
-	size_t len = strlen(word), least = len < 4 ? 2 : len / 3 + 1;
+	size_t len = strlen(word), least = len < 4 ? 1 : 2;
 	for (; *words; words++) {
 		size_t d = distance(word, *words);
 		if (len >= 3 && strncmp(word, *words, len) == 0)

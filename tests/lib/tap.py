@@ -1,0 +1,103 @@
+"""TAP for the shell-level tests: a state of one's own, the programs, and checks that can fail.
+
+    from tap import T
+    with T() as t:
+        t.init()
+        r = t.run("evctl-cred", "list")
+        t.ok(r.code == 0, "lists", r)
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("EVCTL_BIN", ROOT / "build" / "bin"))
+KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_HOME",
+             "XDG_CONFIG_HOME", "NO_COLOR")
+
+
+class Result:
+    def __init__(self, argv, done):
+        self.argv, self.code = argv, done.returncode
+        self.out, self.err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def error(self):
+        return json.loads(self.err)["error"]
+
+    def __str__(self):
+        return f"{' '.join(map(str, self.argv))}\nexit {self.code}\nout: {self.out}\nerr: {self.err}"
+
+
+class T:
+    def __init__(self):
+        self.n = self.failed = 0
+
+    def __enter__(self):
+        self.dir = Path(tempfile.mkdtemp(prefix="evctl-test."))
+        self.home = self.dir / "state"
+        self.env = {k: v for k, v in os.environ.items() if k not in KEY_HOMES}
+        self.env.update(EVCTL_HOME=str(self.home), HOME=str(self.dir), LC_ALL="C.UTF-8")
+        return self
+
+    def __exit__(self, kind, value, tb):
+        if kind:
+            self.ok(False, f"died: {kind.__name__}", "".join(traceback.format_exception(kind, value, tb)))
+        shutil.rmtree(self.dir, ignore_errors=True)
+        print(f"1..{self.n}", flush=True)
+        sys.exit(1 if self.failed else 0)
+
+    def ok(self, cond, what, detail=None):
+        self.n += 1
+        print(f"{'' if cond else 'not '}ok {self.n} - {what}", flush=True)
+        if not cond:
+            self.failed += 1
+            for line in str(detail).splitlines()[:60]:
+                print(f"# {line}", flush=True)
+        return cond
+
+    def run(self, program, *args, stdin=b"", env=None, timeout=120, **more):
+        argv = [str(BIN / program), *map(str, args)]
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        done = subprocess.run(argv, input=stdin, capture_output=True, timeout=timeout,
+                              env={**self.env, **(env or {})}, **more)
+        return Result([program, *args], done)
+
+    def good(self, program, *args, **kw):
+        """Runs what must work, as a step towards the point of a test."""
+        r = self.run(program, *args, **kw)
+        if r.code != 0:
+            raise AssertionError(f"a step failed: {r}")
+        return r
+
+    def fails(self, code, what, program, *args, says="", hint=None, **kw):
+        """Runs what must fail with exactly that code, a message, and (unless False) a hint."""
+        r = self.run(program, *args, **kw)
+        self.ok(r.code == code and "error: " in r.err and says in r.err and
+                (hint is False or "hint: " + (hint or "") in r.err), what, r)
+        return r
+
+    def init(self):
+        self.good("evctl-state", "init")
+
+    def cred(self, name, value, *more):
+        self.good("evctl-cred", "add", name, "--from-file", "-", *more, stdin=value)
+
+    def expert(self, name, files, manifest):
+        folder = self.dir / f"{name}-src"
+        folder.mkdir(exist_ok=True)
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        (folder / "expert.yaml").write_text(manifest)
+        return folder
