@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+"""The private key: where it is looked for, who may read it, passphrases, wrong keys."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tap import T
+
+with T() as t:
+    def key_line(**kw):
+        return t.run("evctl-state", "status", "-o", "json", **kw).json["key"]
+
+    # the default places
+    plain = {"EVCTL_HOME": ""}
+    r = t.run("evctl", "init", env=plain)
+    xdg_key = t.dir / ".config/evctl/master.key"
+    t.ok(r.code == 0 and (t.dir / ".local/share/evctl/state.db").exists() and xdg_key.exists(),
+         "no names: XDG places", r)
+    t.ok(oct(xdg_key.stat().st_mode)[-3:] == "600", "the key is 0600")
+    t.init()
+    own = t.home / "master.key"
+    t.ok(own.exists() and key_line() == str(own), "a named state has its own key, used first")
+    t.ok(own.read_bytes() != xdg_key.read_bytes(), "and it is another key")
+    moved = t.dir / "moved.key"
+    own.rename(moved)
+    t.ok("not this state's" in key_line(), "the XDG key is tried next, and is not this state's")
+    t.ok(key_line(env={"EVCTL_KEY_FILE": str(moved)}) == str(moved), "EVCTL_KEY_FILE")
+    r = t.run("evctl-state", "status", "-o", "json", "--key-file", moved)
+    t.ok(r.json["key"] == str(moved), "--key-file", r)
+    fd = os.open(moved, os.O_RDONLY)
+    r = t.run("evctl-state", "status", "-o", "json", "--key-fd", fd, pass_fds=(fd,))
+    t.ok("--key-fd" in r.json["key"], "--key-fd", r)
+    os.close(fd)
+    creds = t.dir / "creds"
+    creds.mkdir()
+    (creds / "evctl.key").write_bytes(moved.read_bytes())
+    (creds / "evctl.key").chmod(0o440)
+    env = {"CREDENTIALS_DIRECTORY": str(creds)}
+    t.ok(key_line(env=env) == str(creds / "evctl.key"), "a credentials directory, group may read")
+    (creds / "evctl.key").chmod(0o444)
+    t.ok("read by others" in key_line(env=env), "others may not")
+    for mode in (0o640, 0o604, 0o660):
+        moved.chmod(mode)
+        t.ok("read by others" in key_line(env={"EVCTL_KEY_FILE": str(moved)}), f"{mode:o} is refused")
+    moved.chmod(0o600)
+    t.ok(key_line(env={"EVCTL_KEY_FILE": str(moved)}) == str(moved), "control: 600 is fine")
+
+    # adding and rotating need no private key at all
+    xdg_key.rename(t.dir / "away.key")
+    r = t.run("evctl-cred", "add", "K", "--from-file", "-", stdin="sixteen-byte-key")
+    t.ok(r.code == 0 and t.run("evctl-cred", "rotate", "K", "--from-file", "-",
+                               stdin="another-long-key").code == 0, "add and rotate without a key", r)
+    t.ok("no private key" in key_line(), "control: there is none to be found")
+
+    # passphrase
+    other = t.dir / "other"
+    rd, wr = os.pipe()
+    os.write(wr, b"correct horse\n")
+    os.close(wr)
+    r = t.run("evctl-state", "init", "--passphrase", "--state", other, "--passphrase-fd", rd,
+              pass_fds=(rd,))
+    t.ok(r.code == 0 and (other / "master.key").read_text().startswith("evctl-key-1-passphrase "),
+         "init --passphrase wraps the key", r)
+
+    def unlock(word):
+        rd, wr = os.pipe()
+        os.write(wr, word)
+        os.close(wr)
+        return t.run("evctl-state", "status", "-o", "json", "--state", other, "--passphrase-fd", rd,
+                     pass_fds=(rd,)).json["key"]
+    t.ok(unlock(b"correct horse\n") == str(other / "master.key"), "the passphrase opens it")
+    t.ok(unlock(b"wrong") == "wrong passphrase", "a wrong one does not")
+    r = t.run("evctl-state", "status", "-o", "json", "--state", other)
+    t.ok("terminal" in r.json["key"], "no terminal: said, no hang", r)
+    (t.dir / "junk").write_text("not a key")
+    (t.dir / "junk").chmod(0o600)
+    t.ok("not an evctl private key" in key_line(env={"EVCTL_KEY_FILE": str(t.dir / "junk")}),
+         "junk is no key")
