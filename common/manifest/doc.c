@@ -75,7 +75,8 @@ static int fail_yaml(const struct build *b, const char *bytes, size_t n, struct 
 	if (y->error == YAML_READER_ERROR)
 		return fail_reader(b, bytes, n, e);
 	fail_at(b, y->problem_mark, e, y->problem ? y->problem : "not valid YAML");
-	if (y->problem && strstr(y->problem, "cannot start any token"))
+	if (y->problem && (strstr(y->problem, "cannot start any token") ||
+				  strstr(y->problem, "tab character")))
 		return err_hint(e, "indent with spaces, and quote text that starts with a sign");
 	if (y->problem && strstr(y->problem, "mapping values are not allowed"))
 		return err_hint(e, "quote text that has a colon in it");

@@ -3,7 +3,7 @@
  * object keywords, patterns, allOf/anyOf/oneOf/not, if/then/else, dependentRequired and
  * dependentSchemas, contains, and local $ref. `format` and other annotations say nothing; unknown
  * keywords are ignored, as the standard has it. What would change the verdict and isn't supported
- * ($dynamicRef, unevaluatedProperties, unevaluatedItems, $ref to elsewhere) is refused by
+ * ($dynamicRef, unevaluatedProperties, unevaluatedItems, dependencies, $ref to elsewhere) is refused by
  * schema_check_schema() rather than ignored.
  *
  * Pure, and bounded whatever the schema and value are: a budget of steps, which regular expressions

@@ -341,6 +341,9 @@ static int form_refused(const struct here *h, const json_t *v)
 	fail(h, "'%s' is not supported", h->at->key);
 	if (strncmp(h->at->key, "unevaluated", 11) == 0)
 		return err_hint(h->c->e, "use additionalProperties or items beside the properties");
+	if (strcmp(h->at->key, "dependencies") == 0)
+		return err_hint(
+			h->c->e, "it is 'dependentRequired' and 'dependentSchemas' since 2019-09");
 	return err_hint(h->c->e, "use $ref");
 }
 
@@ -363,6 +366,7 @@ static const struct form forms[] = {
 	{"const", form_any},
 	{"contains", form_schema},
 	{"definitions", form_schema_map},
+	{"dependencies", form_refused},
 	{"dependentRequired", form_names_map},
 	{"dependentSchemas", form_schema_map},
 	{"description", form_text},
