@@ -1,5 +1,6 @@
 /* evctl-bind: which credential a host injects. */
 #include "base/output.h"
+#include "state/livenames.h"
 #include "state/host.h"
 
 #include <stdio.h>
@@ -85,7 +86,8 @@ static const struct program program = {.name = "evctl-bind",
 	.examples = "  evctl-bind set api.crm.example CRM_KEY\n"
 		    "  evctl-bind clear api.crm.example\n"
 		    "  evctl-bind list\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -1,5 +1,6 @@
 /* evctl-cred: credentials, the builder's own and what buyers supply. */
 #include "base/output.h"
+#include "state/livenames.h"
 #include "state/cred.h"
 
 #include <stdio.h>
@@ -222,7 +223,8 @@ static const struct program program = {.name = "evctl-cred",
 		    "  evctl-cred add CRM_KEY --from-file - < key     # from a pipe\n"
 		    "  evctl-cred rotate CRM_KEY\n"
 		    "  evctl-cred list -o json\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,7 @@
 /* evctl-host: the hosts that code may reach, and what each injects. */
 #include "base/file.h"
 #include "base/output.h"
+#include "state/livenames.h"
 #include "state/host.h"
 
 #include <stdio.h>
@@ -179,7 +180,8 @@ static const struct program program = {.name = "evctl-host",
 	.examples = "  evctl-host add api.crm.example --bind CRM_KEY\n"
 		    "  evctl-host add '*.cdn.example'            # egress only, flagged: ! wildcard\n"
 		    "  evctl-host list\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,7 @@
 /* evctl-state: the state file and its keys. */
 #include "base/file.h"
 #include "base/output.h"
+#include "state/livenames.h"
 #include "state/state.h"
 
 #include <sys/stat.h>
@@ -91,7 +92,8 @@ static const struct program program = {.name = "evctl-state",
 	.examples = "  evctl-state init\n"
 		    "  evctl-state init --passphrase\n"
 		    "  evctl-state status -o json\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -125,7 +125,31 @@ static const struct program program = {.name = "evctl",
 	.verbs = verbs,
 	.rest_is_command = true};
 
+/* `evctl NOUN ...` completes as evctl-NOUN does. */
+static void complete_noun(int argc, char **argv)
+{
+	struct err e = {0};
+	STR_AUTO path = beside_me(strcmp(argv[2], "init") == 0 ? "state" : argv[2], &e);
+	STRV_AUTO words = {0};
+	strv_addf(&words, "evctl-%s", argv[2]);
+	strv_add(&words, "--complete");
+	if (strcmp(argv[2], "init") == 0)
+		strv_add(&words, "init");
+	for (int i = 3; i < argc; i++)
+		strv_add(&words, argv[i]);
+	if (path && !words.failed)
+		execv(path, words.v);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 3 && strcmp(argv[1], "--complete") == 0 && is_noun(argv[2]))
+		complete_noun(argc, argv);
+	if (argc == 3 && strcmp(argv[1], "--complete") == 0 && argv[2][0] != '-') {
+		for (const char *const *n = nouns; *n; n++)
+			if (strncmp(*n, argv[2], strlen(argv[2])) == 0)
+				puts(*n);
+		return 0;
+	}
 	return program_main(&program, argc, argv);
 }

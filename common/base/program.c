@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/complete.h"
 #include "base/json.h"
 
 const struct option_spec common_options[] = {
@@ -556,6 +557,10 @@ int program_main(const struct program *p, int argc, char **argv)
 	struct invocation in = {.program = p};
 	if (argc == 2 && strcmp(argv[1], "--dump-spec") == 0) {
 		program_dump_spec(p, stdout);
+		return 0;
+	}
+	if (argc >= 2 && strcmp(argv[1], "--complete") == 0) {
+		complete_print(p, argc - 2, argv + 2);
 		return 0;
 	}
 	if (wants_json(argc, argv))

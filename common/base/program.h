@@ -50,6 +50,7 @@ struct arg_spec {
 };
 
 struct invocation;
+struct name_request; /* base/complete.h */
 
 struct verb {
 	const char *name; /* NULL: the program has no verbs and this is what it does */
@@ -66,6 +67,8 @@ struct program {
 	const char *examples;		   /* shown first in --help */
 	const struct option_spec *options; /* every verb's, beside the common ones; may be NULL */
 	const struct verb *verbs;	   /* ends with a run of NULL */
+	/* Where live names come from (state/livenames.h); NULL: nowhere. */
+	void (*names)(const struct name_request *, struct strv *);
 	bool rest_is_command; /* options end at the first argument (the evctl front end) */
 };
 

@@ -1,0 +1,175 @@
+#include "base/complete.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+	const struct program *p;
+	const struct verb *verb;
+	const struct option_spec *pending; /* the option whose value comes next */
+	const char *state_dir, *last_arg, *expert;
+	size_t nargs;
+	bool ended;
+};
+
+static const struct option_spec *in_table(const struct option_spec *o, const char *name, size_t n)
+{
+	for (; o && o->name; o++) {
+		if (n == 1 && o->letter == name[0])
+			return o;
+		if (strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+static const struct option_spec *find_option(const struct reading *r, const char *name, size_t n)
+{
+	const struct option_spec *o = r->verb ? in_table(r->verb->options, name, n) : NULL;
+	if (!o)
+		o = in_table(r->p->options, name, n);
+	return o ? o : in_table(common_options, name, n);
+}
+
+static void take_value(struct reading *r, const struct option_spec *o, const char *value)
+{
+	if (strcmp(o->name, "state") == 0)
+		r->state_dir = value;
+	if (o->kind == NAME_EXPERT)
+		r->expert = value;
+}
+
+static void take_plain(struct reading *r, const char *word)
+{
+	if (!r->verb) {
+		for (const struct verb *v = r->p->verbs; v->run; v++)
+			if (strcmp(v->name, word) == 0)
+				r->verb = v;
+		return;
+	}
+	r->last_arg = word;
+	r->nargs++;
+}
+
+static void take_word(struct reading *r, const char *word)
+{
+	if (r->pending) {
+		take_value(r, r->pending, word);
+		r->pending = NULL;
+		return;
+	}
+	if (r->ended || word[0] != '-' || !word[1]) {
+		take_plain(r, word);
+		return;
+	}
+	if (strcmp(word, "--") == 0) {
+		r->ended = true;
+		return;
+	}
+	const char *name = word + (word[1] == '-' ? 2 : 1);
+	size_t n = strcspn(name, "=");
+	const struct option_spec *o = find_option(r, name, n);
+	if (o && o->arg && name[n] == '=')
+		take_value(r, o, name + n + 1);
+	else if (o && o->arg)
+		r->pending = o;
+}
+
+static void offer(const char *word, const char *prefix, const char *lead, const char *help)
+{
+	if (strncmp(word, prefix, strlen(prefix)) != 0)
+		return;
+	printf("%s%s%s%s\n", lead, word, help ? "\t" : "", help ? help : "");
+}
+
+static void offer_choices(const char *choices, const char *prefix, const char *lead)
+{
+	char word[64];
+	for (const char *s = choices; *s;) {
+		size_t n = strcspn(s, "|");
+		snprintf(word, sizeof word, "%.*s", (int)n, s);
+		offer(word, prefix, lead, NULL);
+		s += n;
+		s += *s == '|';
+	}
+}
+
+static void offer_kind(
+	const struct reading *r, enum name_kind kind, const char *choices, const char *prefix, const char *lead)
+{
+	if (kind == NAME_FILE || kind == NAME_DIR) {
+		printf(kind == NAME_FILE ? ":file\n" : ":dir\n");
+		return;
+	}
+	if (choices) {
+		offer_choices(choices, prefix, lead);
+		return;
+	}
+	if (kind == NAME_NONE || kind == NAME_WORD || !r->p->names)
+		return;
+	STRV_AUTO names = {0};
+	struct name_request q = {kind, prefix, r->last_arg ? r->last_arg : r->expert, r->state_dir};
+	r->p->names(&q, &names);
+	for (size_t i = 0; i < names.n; i++)
+		printf("%s%s\n", lead, names.v[i]);
+}
+
+static void offer_value(
+	const struct reading *r, const struct option_spec *o, const char *prefix, const char *lead)
+{
+	const char *choices = o->choices;
+	if (!choices && o == in_table(common_options, "output", 6))
+		choices = "text|json|name";
+	offer_kind(r, o->kind, choices, prefix, lead);
+}
+
+static void offer_options(const struct reading *r, const char *prefix)
+{
+	const struct option_spec *tables[] = {
+		r->verb ? r->verb->options : NULL, r->p->options, common_options};
+	char word[80];
+	for (size_t i = 0; i < 3; i++)
+		for (const struct option_spec *o = tables[i]; o && o->name; o++) {
+			snprintf(word, sizeof word, "--%s", o->name);
+			offer(word, prefix, "", o->help);
+		}
+}
+
+static void offer_argument(const struct reading *r, const char *prefix)
+{
+	const struct arg_spec *a = r->verb->args;
+	size_t i = 0;
+	for (; a && a->name; a++, i++)
+		if (i == r->nargs || (a->repeats && i <= r->nargs)) {
+			offer_kind(r, a->kind, a->choices, prefix, "");
+			return;
+		}
+}
+
+void complete_print(const struct program *p, int nwords, char **words)
+{
+	struct reading r = {.p = p};
+	const char *now = nwords ? words[nwords - 1] : "";
+	if (!p->verbs[0].name)
+		r.verb = &p->verbs[0];
+	for (int i = 0; i + 1 < nwords; i++)
+		take_word(&r, words[i]);
+	size_t n = strcspn(now, "=");
+	if (r.pending) {
+		offer_value(&r, r.pending, now, "");
+	} else if (!r.ended && strncmp(now, "--", 2) == 0 && now[n] == '=') {
+		char lead[80];
+		const struct option_spec *o = find_option(&r, now + 2, n - 2);
+		snprintf(lead, sizeof lead, "%.*s", (int)n + 1, now);
+		if (o && o->arg)
+			offer_value(&r, o, now + n + 1, lead);
+	} else if (!r.ended && now[0] == '-') {
+		offer_options(&r, now);
+	} else if (!r.verb) {
+		for (const struct verb *v = p->verbs; v->run; v++)
+			offer(v->name, now, "", v->help);
+	} else {
+		offer_argument(&r, now);
+	}
+}

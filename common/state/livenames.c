@@ -1,0 +1,103 @@
+#include "state/livenames.h"
+#include "base/file.h"
+#include "state/db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * ?1 is the prefix, ?2 the least text above all that start with it, ?3 the argument before. A range
+ * rather than LIKE, so that the index is used whatever the case rules.
+ */
+static const char *sql_of(enum name_kind kind)
+{
+	switch (kind) {
+	case NAME_CREDENTIAL:
+		return "SELECT name, payer FROM credentials WHERE name >= ?1 AND name < ?2 "
+		       "ORDER BY name LIMIT 1000";
+	case NAME_HOST:
+		return "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END, NULL "
+		       "FROM hosts WHERE name >= substr(?1, 1, instr(?1 || ':', ':') - 1) "
+		       "AND name < ?2 ORDER BY name, port LIMIT 1000";
+	case NAME_EXPERT:
+		return "SELECT name, NULL FROM experts WHERE name >= ?1 AND name < ?2 "
+		       "ORDER BY name LIMIT 1000";
+	case NAME_TOOL:
+		return "SELECT t.name, t.description FROM tools t JOIN experts x ON x.id = t.expert "
+		       "WHERE x.name = ?3 AND t.name >= ?1 AND t.name < ?2 ORDER BY t.name LIMIT 1000";
+	case NAME_RUN:
+		return "SELECT id, expert || ' ' || tool || ' ' || status FROM runs "
+		       "WHERE id >= ?1 AND id < ?2 ORDER BY started DESC LIMIT 200";
+	case NAME_ARTIFACT:
+		return "SELECT name, type FROM artifacts WHERE run = ?3 AND name >= ?1 AND name < ?2 "
+		       "ORDER BY name LIMIT 1000";
+	case NAME_SESSION:
+		return "SELECT s.id, x.name FROM sessions s JOIN experts x ON x.id = s.expert "
+		       "WHERE s.ended IS NULL AND s.id >= ?1 AND s.id < ?2 ORDER BY s.id LIMIT 1000";
+	case NAME_CONNECTION:
+		return "SELECT name, env FROM connections WHERE name >= ?1 AND name < ?2 "
+		       "ORDER BY name LIMIT 1000";
+	case NAME_VERSION:
+		return "SELECT CAST(s.version AS TEXT), s.verdict FROM snapshots s "
+		       "JOIN experts x ON x.id = s.expert WHERE x.name = ?3 "
+		       "AND CAST(s.version AS TEXT) >= ?1 AND CAST(s.version AS TEXT) < ?2 "
+		       "ORDER BY s.version DESC LIMIT 1000";
+	case NAME_BUYER:
+		return "SELECT DISTINCT buyer, NULL FROM buyer_values WHERE buyer >= ?1 AND buyer < ?2 "
+		       "ORDER BY buyer LIMIT 1000";
+	default:
+		return NULL;
+	}
+}
+
+static char *state_file(const char *dir)
+{
+	const char *home = getenv("EVCTL_HOME"), *xdg = getenv("XDG_DATA_HOME");
+	const char *user = getenv("HOME");
+	char *out = NULL;
+	int n = -1;
+	if (!dir && home && *home)
+		dir = home;
+	if (dir)
+		n = asprintf(&out, "%s/state.db", dir);
+	else if (xdg && *xdg == '/')
+		n = asprintf(&out, "%s/evctl/state.db", xdg);
+	else if (user)
+		n = asprintf(&out, "%s/.local/share/evctl/state.db", user);
+	return n < 0 ? NULL : out;
+}
+
+/* Descriptions are somebody's text: one line, without control characters. */
+static void add(struct strv *out, const char *name, const char *text)
+{
+	BUF_AUTO b = {0};
+	buf_adds(&b, name);
+	if (text && *text)
+		buf_addc(&b, '\t');
+	for (const char *s = text ? text : ""; *s && *s != '\n'; s++)
+		buf_addc(&b, (unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s);
+	strv_add(out, buf_str(&b));
+}
+
+void livenames(const struct name_request *q, struct strv *out)
+{
+	struct err quiet = {0};
+	struct db *db = NULL;
+	STR_AUTO path = state_file(q->state_dir);
+	const char *sql = sql_of(q->kind);
+	size_t n = strlen(q->prefix);
+	if (!path || !sql || n > 300 || db_open(&db, path, true, &quiet) < 0)
+		return;
+	char above[320];
+	snprintf(above, sizeof above, "%s\xf4\x8f\xbf\xbf", q->prefix);
+	if (q->kind == NAME_HOST)
+		snprintf(above, sizeof above, "%.*s\xf4\x8f\xbf\xbf",
+			(int)strcspn(q->prefix, ":"), q->prefix);
+	QUERY_AUTO rows = db_query(db, &quiet, sql, "sss", q->prefix, above, q->before);
+	while (rows && query_step(rows, &quiet) > 0)
+		if (col_text(rows, 0) && strncmp(col_text(rows, 0), q->prefix, n) == 0)
+			add(out, col_text(rows, 0), col_text(rows, 1));
+	query_free(&rows);
+	db_close(&db);
+}
