@@ -94,7 +94,8 @@ void livenames(const struct name_request *q, struct strv *out)
 	if (q->kind == NAME_HOST)
 		snprintf(above, sizeof above, "%.*s\xf4\x8f\xbf\xbf",
 			(int)strcspn(q->prefix, ":"), q->prefix);
-	QUERY_AUTO rows = db_query(db, &quiet, sql, "sss", q->prefix, above, q->before);
+	const char *types = strstr(sql, "?3") ? "sss" : "ss";
+	QUERY_AUTO rows = db_query(db, &quiet, sql, types, q->prefix, above, q->before);
 	while (rows && query_step(rows, &quiet) > 0)
 		if (col_text(rows, 0) && strncmp(col_text(rows, 0), q->prefix, n) == 0)
 			add(out, col_text(rows, 0), col_text(rows, 1));
