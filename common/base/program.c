@@ -381,7 +381,7 @@ static int choose_output(struct invocation *in, struct err *e)
 		in->output = OUTPUT_JSON;
 	else if (strcmp(word, "name") == 0)
 		in->output = OUTPUT_NAME;
-	else if (strcmp(word, "sarif") != 0 || !find_in(in->program->options, "strict", 6)) {
+	else if (!in->verb || !in->verb->outputs || !in_choices(word, in->verb->outputs)) {
 		err_set(e, ERR_USAGE, "'--output' takes text, json or name, not '%.60s'", word);
 		return err_hint(e, "give '-o json'");
 	}

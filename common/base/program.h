@@ -59,6 +59,7 @@ struct verb {
 	const struct option_spec *options; /* ends with a name of NULL; may be NULL */
 	const char *examples;		   /* lines, or NULL */
 	int (*run)(struct invocation *, struct err *);
+	const char *outputs; /* what -o takes besides ("sarif"), seen in output_word; or NULL */
 };
 
 struct program {
