@@ -29,7 +29,8 @@ struct verify_input {
 };
 
 /*
- * The verdict as `evctl-verify -o json` prints it, with `buyer_keys: [{name, host}]` beside: the
+ * The verdict as `evctl-verify -o json` prints it. Beside the contract's members it has
+ * `optional_missing`, as `missing` but for optional reads, and `buyer_keys: [{name, host}]`, the
  * keys that buyers bring. NULL without memory.
  */
 json_t *verify_judge(const struct verify_input *in);

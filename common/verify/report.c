@@ -1,0 +1,388 @@
+#include "verify/report.h"
+
+#include "manifest/manifest.h"
+#include "manifest/text.h"
+#include "state/seal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what there is to say, once for text and SARIF ------------------------------------------ */
+
+enum rule {
+	RULE_SYNTAX,
+	RULE_MODULE,
+	RULE_MISSING,
+	RULE_OPTIONAL,
+	RULE_DYNAMIC,
+	RULE_ENV,
+	RULE_UNUSED,
+	RULE_FLAG,
+	RULES
+};
+
+static const struct {
+	const char *id, *level, *text;
+} rules[RULES] = {
+	[RULE_SYNTAX] = {"syntax-error", "error", "The file is not Python that the sandbox runs"},
+	[RULE_MODULE] = {"module-missing", "error",
+		"A module that neither the sandbox nor the expert has"},
+	[RULE_MISSING] = {"missing-key", "error", "A required key that no attached host supplies"},
+	[RULE_OPTIONAL] = {"optional-key", "warning",
+		"An optional key that no attached host supplies"},
+	[RULE_DYNAMIC] = {"dynamic-read", "warning",
+		"A read of EV_KEYS whose key cannot be told from the code"},
+	[RULE_ENV] = {"env-mistake", "warning", "A key looked for in the environment"},
+	[RULE_UNUSED] = {"unused-key", "note", "A bound key that no code reads by name"},
+	[RULE_FLAG] = {"flag", "note", "A setting or file that is always pointed out"},
+};
+
+struct item {
+	enum rule rule;
+	const char *file, *name; /* name: what a fingerprint tells items apart by */
+	int line;
+	struct buf tools; /* of a finding that has some, joined */
+	const char *why, *hint;
+};
+
+struct items {
+	struct item *v;
+	size_t n;
+};
+
+#define ITEMS_AUTO __attribute__((cleanup(items_free))) struct items
+
+static void items_free(struct items *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		buf_free(&a->v[i].tools);
+	free(a->v);
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "";
+}
+
+static int line_of(const json_t *o)
+{
+	return (int)json_integer_value(json_object_get(o, "line"));
+}
+
+/* Rows that differ in their tool only are one item. */
+static struct item *find_same(struct items *a, const struct item *it)
+{
+	struct item *last = a->n ? &a->v[a->n - 1] : NULL;
+	if (last && last->rule == it->rule && last->line == it->line &&
+		strcmp(last->file, it->file) == 0 && strcmp(last->name, it->name) == 0)
+		return last;
+	return NULL;
+}
+
+static void add_item(struct items *a, const struct item *it, const char *tool)
+{
+	struct item *at = find_same(a, it);
+	if (!at) {
+		struct item *more = reallocarray(a->v, a->n + 1, sizeof *more);
+		if (!more)
+			return;
+		a->v = more;
+		at = &more[a->n++];
+		*at = *it;
+	}
+	if (*tool) {
+		buf_adds(&at->tools, at->tools.len ? ", " : "");
+		buf_adds(&at->tools, tool);
+	}
+}
+
+static void add_rows(struct items *a, const json_t *verdict, const char *key, enum rule rule,
+	const char *name_key, const char *why_key)
+{
+	size_t i;
+	json_t *r;
+	json_array_foreach(json_object_get(verdict, key), i, r)
+	{
+		struct item it = {.rule = rule,
+			.file = text_of(r, "file"),
+			.name = name_key ? text_of(r, name_key) : "",
+			.line = line_of(r),
+			.why = why_key ? text_of(r, why_key) : "",
+			.hint = text_of(r, "hint")};
+		add_item(a, &it, text_of(r, "tool"));
+	}
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	int d = strcmp(x->file, y->file);
+	if (d == 0)
+		d = (x->line > y->line) - (x->line < y->line);
+	if (d == 0)
+		d = (int)x->rule - (int)y->rule;
+	return d ? d : strcmp(x->name, y->name);
+}
+
+static void collect(struct items *a, const json_t *v)
+{
+	add_rows(a, v, "syntax_errors", RULE_SYNTAX, NULL, "message");
+	add_rows(a, v, "modules_missing", RULE_MODULE, "module", NULL);
+	add_rows(a, v, "missing", RULE_MISSING, "name", NULL);
+	add_rows(a, v, "optional_missing", RULE_OPTIONAL, "name", NULL);
+	add_rows(a, v, "dynamic", RULE_DYNAMIC, NULL, "why");
+	add_rows(a, v, "env_mistakes", RULE_ENV, "name", NULL);
+	if (a->n)
+		qsort(a->v, a->n, sizeof *a->v, by_place);
+}
+
+static void add_message(struct buf *b, const struct item *it)
+{
+	char name[TEXT_SHOWN_MAX], why[TEXT_SHOWN_MAX];
+	const char *tools = it->tools.len ? buf_str(&it->tools) : "code that no tool reaches";
+	text_shown(it->name, name);
+	text_shown(it->why, why);
+	switch (it->rule) {
+	case RULE_SYNTAX:
+		buf_addf(b, "%s", why);
+		break;
+	case RULE_MODULE:
+		buf_addf(b, "the sandbox has no module '%s', and the expert does not bring it",
+			name);
+		break;
+	case RULE_MISSING:
+		buf_addf(b, "%s is required by %s, and no attached host supplies it", name, tools);
+		break;
+	case RULE_OPTIONAL:
+		buf_addf(b, "%s is optional for %s, and no attached host supplies it", name, tools);
+		break;
+	case RULE_DYNAMIC:
+		buf_addf(b, "a read that cannot be resolved, in %s: %s", tools, why);
+		break;
+	case RULE_ENV:
+		buf_addf(b, "%s is looked for in the environment, where no key ever is", name);
+		break;
+	case RULE_UNUSED:
+		buf_addf(b, "%s is bound to %s, and no code reads it by name", name, why);
+		break;
+	case RULE_FLAG:
+	case RULES:
+		buf_addf(b, "%s", name);
+		break;
+	}
+}
+
+static void add_hint(struct buf *b, const struct item *it)
+{
+	char name[TEXT_SHOWN_MAX];
+	text_shown(it->name, name);
+	if (it->rule == RULE_MODULE)
+		buf_addf(b, "bring it, if it is pure Python: pip install --target DIR %.*s",
+			(int)strcspn(name, "."), name);
+	else if (it->rule == RULE_DYNAMIC)
+		buf_adds(b, "name the key where it is read: EV_KEYS['NAME']");
+	else if (it->rule == RULE_ENV)
+		buf_addf(b, "read EV_KEYS['%s']", name);
+	else if (it->hint)
+		buf_adds(b, it->hint);
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void add_coloured(
+	struct buf *b, const struct report_style *style, const char *word, const char *as)
+{
+	const char *code = strcmp(as, "error") == 0 || strcmp(as, "red") == 0 ? "31"
+			   : strcmp(as, "green") == 0			      ? "32"
+									      : "33";
+	if (style->color)
+		buf_addf(b, "\033[1;%sm%s\033[0m", code, word);
+	else
+		buf_adds(b, word);
+}
+
+static void add_line(struct buf *b, const struct report_style *style, const struct item *it)
+{
+	BUF_AUTO hint = {0};
+	buf_addf(b, "%s%s:%d: ", style->prefix, it->file, it->line);
+	add_coloured(b, style, rules[it->rule].level, rules[it->rule].level);
+	buf_adds(b, ": ");
+	add_message(b, it);
+	buf_addc(b, '\n');
+	add_hint(&hint, it);
+	if (hint.len)
+		buf_addf(b, "    %s: %s\n", strncmp(hint.data, "evctl-", 6) == 0 ? "run" : "hint",
+			hint.data);
+}
+
+/* Names that rows hold, each once. */
+static size_t distinct(const json_t *rows, const char *key)
+{
+	JSON_AUTO seen = json_object();
+	size_t i;
+	json_t *r;
+	json_array_foreach(rows, i, r) json_object_set_new(seen, text_of(r, key), json_true());
+	return json_object_size(seen);
+}
+
+static size_t places(const json_t *rows)
+{
+	JSON_AUTO seen = json_object();
+	size_t i;
+	json_t *r;
+	json_array_foreach(rows, i, r)
+	{
+		BUF_AUTO b = {0};
+		buf_addf(&b, "%d %s", line_of(r), text_of(r, "file"));
+		json_object_set_new(seen, buf_str(&b), json_true());
+	}
+	return json_object_size(seen);
+}
+
+static void add_count(struct buf *b, size_t n, const char *one, const char *many)
+{
+	if (!n)
+		return;
+	buf_adds(b, b->len ? ", " : "");
+	buf_addf(b, "%zu %s", n, n == 1 ? one : many);
+}
+
+static void add_summary(struct buf *out, const struct report_style *style, const json_t *v)
+{
+	BUF_AUTO why = {0};
+	const char *status = text_of(v, "status");
+	add_count(&why, distinct(json_object_get(v, "missing"), "name"),
+		"required key is not supplied", "required keys are not supplied");
+	add_count(
+		&why, places(json_object_get(v, "syntax_errors")), "syntax error", "syntax errors");
+	add_count(&why, distinct(json_object_get(v, "modules_missing"), "module"),
+		"module is missing", "modules are missing");
+	add_count(&why, distinct(json_object_get(v, "optional_missing"), "name"),
+		"optional key is not supplied", "optional keys are not supplied");
+	add_count(&why, places(json_object_get(v, "dynamic")), "read cannot be resolved",
+		"reads cannot be resolved");
+	add_count(&why, places(json_object_get(v, "env_mistakes")),
+		"key is looked for in the environment", "keys are looked for in the environment");
+	if (strcmp(status, "green") == 0)
+		buf_adds(&why, "every key the code tools read is supplied by an attached host");
+	add_coloured(out, style, status, status);
+	buf_addf(out, ": %s\n", buf_str(&why));
+}
+
+void report_text(const json_t *verdict, const struct report_style *style, struct buf *out)
+{
+	ITEMS_AUTO a = {0};
+	size_t i;
+	json_t *r;
+	collect(&a, verdict);
+	for (i = 0; i < a.n; i++)
+		add_line(out, style, &a.v[i]);
+	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, r) buf_addf(
+		out, "each buyer brings: %s, for %s\n", text_of(r, "name"), text_of(r, "host"));
+	json_array_foreach(json_object_get(verdict, "unused"), i, r)
+		buf_addf(out, "unused: %s at %s: no code reads it by name\n", text_of(r, "name"),
+			text_of(r, "host"));
+	json_array_foreach(json_object_get(verdict, "flags"), i, r)
+		buf_addf(out, "%s\n", json_string_value(r));
+	add_summary(out, style, verdict);
+}
+
+/* ---- SARIF ---------------------------------------------------------------------------------- */
+
+/* RFC 3986: unreserved characters and "/" stay. */
+static void add_uri(struct buf *b, const char *path)
+{
+	static const char keep[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789-._~/";
+	for (; *path; path++) {
+		if (strchr(keep, *path))
+			buf_addc(b, *path);
+		else
+			buf_addf(b, "%%%02X", (unsigned char)*path);
+	}
+}
+
+/* Lines move when code is edited: a fingerprint holds none, but the how-many-eth of its kind. */
+static json_t *fingerprint(const char *expert, const struct items *a, size_t at)
+{
+	const struct item *it = &a->v[at];
+	BUF_AUTO b = {0};
+	char hex[65];
+	size_t before = 0;
+	for (size_t i = 0; i < at; i++)
+		before += a->v[i].rule == it->rule && strcmp(a->v[i].file, it->file) == 0 &&
+			  strcmp(a->v[i].name, it->name) == 0;
+	buf_addf(&b, "%s\n%s\n%s\n%s\n%zu", rules[it->rule].id, expert, it->file, it->name, before);
+	seal_sha256_hex(hex, buf_str(&b), b.len);
+	return json_pack("{s:s%}", "evctlFinding/v1", hex, (size_t)32);
+}
+
+static json_t *result_of(const char *expert, const char *prefix, const struct items *a, size_t at)
+{
+	const struct item *it = &a->v[at];
+	BUF_AUTO message = {0};
+	BUF_AUTO hint = {0};
+	BUF_AUTO uri = {0};
+	add_message(&message, it);
+	add_hint(&hint, it);
+	if (hint.len)
+		buf_addf(&message, ". %s: %s",
+			strncmp(hint.data, "evctl-", 6) == 0 ? "Run" : "Hint", hint.data);
+	buf_adds(&uri, prefix[0] == '/' ? "file://" : "");
+	add_uri(&uri, prefix);
+	add_uri(&uri, it->file);
+	return json_pack("{s:s,s:i,s:s,s:{s:s},s:[{s:{s:{s:s},s:{s:i}}}],s:o}", "ruleId",
+		rules[it->rule].id, "ruleIndex", (int)it->rule, "level", rules[it->rule].level,
+		"message", "text", buf_str(&message), "locations", "physicalLocation",
+		"artifactLocation", "uri", buf_str(&uri), "region", "startLine",
+		it->line > 0 ? it->line : 1, "partialFingerprints", fingerprint(expert, a, at));
+}
+
+/* What concerns no line of code is put at expert.yaml, as CI shows no result without a place. */
+static void collect_rest(struct items *a, const json_t *v)
+{
+	size_t i;
+	json_t *r;
+	json_array_foreach(json_object_get(v, "unused"), i, r) add_item(a,
+		&(struct item){.rule = RULE_UNUSED,
+			.file = MANIFEST_FILE,
+			.name = text_of(r, "name"),
+			.line = 1,
+			.why = text_of(r, "host")},
+		"");
+	json_array_foreach(json_object_get(v, "flags"), i, r) add_item(a,
+		&(struct item){.rule = RULE_FLAG,
+			.file = MANIFEST_FILE,
+			.name = json_string_value(r),
+			.line = 1,
+			.why = ""},
+		"");
+}
+
+static json_t *rules_json(void)
+{
+	json_t *a = json_array();
+	for (int i = 0; i < RULES; i++)
+		json_array_append_new(a, json_pack("{s:s,s:{s:s},s:{s:s}}", "id", rules[i].id,
+						 "shortDescription", "text", rules[i].text,
+						 "defaultConfiguration", "level", rules[i].level));
+	return a;
+}
+
+json_t *report_sarif(json_t *const *verdicts, const char *const *prefixes, size_t n)
+{
+	json_t *results = json_array();
+	for (size_t i = 0; i < n; i++) {
+		ITEMS_AUTO a = {0};
+		collect(&a, verdicts[i]);
+		collect_rest(&a, verdicts[i]);
+		for (size_t k = 0; k < a.n; k++)
+			json_array_append_new(results,
+				result_of(text_of(verdicts[i], "expert"), prefixes[i], &a, k));
+	}
+	return json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:s,s:o}]}", "$schema",
+		"https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool",
+		"driver", "name", "evctl-verify", "version", EVCTL_VERSION, "rules", rules_json(),
+		"columnKind", "unicodeCodePoints", "results", results);
+}
