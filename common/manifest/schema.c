@@ -269,8 +269,8 @@ static bool is_multiple(const json_t *v, const json_t *of)
 {
 	if (json_is_integer(v) && json_is_integer(of))
 		return json_integer_value(v) % json_integer_value(of) == 0;
-	if (is_whole(v) && is_whole(of))
-		return fmod(json_number_value(v), json_number_value(of)) == 0;
+	if (is_whole(of))
+		return fmodl(value_number(v), value_number(of)) == 0;
 	double q = json_number_value(v) / json_number_value(of);
 	return isfinite(q) && fabs(q - nearbyint(q)) <= fabs(q) * 2 * DBL_EPSILON;
 }

@@ -3,8 +3,8 @@
  * object keywords, patterns, allOf/anyOf/oneOf/not, if/then/else, dependentRequired and
  * dependentSchemas, contains, and local $ref. `format` and other annotations say nothing; unknown
  * keywords are ignored, as the standard has it. What would change the verdict and isn't supported
- * ($dynamicRef, unevaluatedProperties, unevaluatedItems, dependencies, $ref to elsewhere) is refused by
- * schema_check_schema() rather than ignored.
+ * ($dynamicRef, unevaluatedProperties, unevaluatedItems, dependencies, $ref to elsewhere) is
+ * refused by schema_check_schema() rather than ignored.
  *
  * Pure, and bounded whatever the schema and value are: a budget of steps, which regular expressions
  * draw on too, and a depth. Running out is ERR_USAGE like any other failure, never a pass.
