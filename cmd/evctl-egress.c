@@ -1,0 +1,63 @@
+/*
+ * evctl-egress: the gate. Started by a supervisor with its control socket as descriptor 3; people
+ * have no use for it.
+ */
+#include "base/err.h"
+#include "gate/cage.h"
+#include "gate/server.h"
+#include "gate/upstream.h"
+#include "gate/vault.h"
+
+#include <gnutls/gnutls.h>
+#include <jansson.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define CONTROL 3
+
+static int usage(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts("evctl-egress " EVCTL_VERSION);
+		return 0;
+	}
+	FILE *to = argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr;
+	fputs("evctl-egress: the gate between a sandbox and its attached hosts.\n"
+	      "It is started by evctl-run and evctl-session, with a control socket as descriptor "
+	      "3.\n",
+		to);
+	return to == stdout ? 0 : ERR_USAGE;
+}
+
+/* What must be set before the first thread, or before the cage shuts. */
+static int prepare(struct err *e)
+{
+	pthread_attr_t small;
+	/* Few arenas and small stacks: address space is limited, and memory stays flat. */
+	mallopt(M_ARENA_MAX, 4);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 524288);
+	pthread_setattr_default_np(&small);
+	json_set_alloc_funcs(wipe_malloc, wipe_free);
+	if (gnutls_global_init() < 0 || upstream_init() < 0)
+		return err_set(e, ERR_SANDBOX, "cannot set up TLS");
+	return cage_enter(e);
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = {0};
+	int type = 0;
+	socklen_t len = sizeof type;
+	if (argc > 1)
+		return usage(argc, argv);
+	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
+		return usage(0, argv);
+	if (prepare(&e) == 0 && server_run(CONTROL, &e) == 0)
+		return 0;
+	fprintf(stderr, "evctl-egress: error: %s\n", e.msg);
+	return (int)e.code;
+}

@@ -1,0 +1,66 @@
+/*
+ * One call's policy, made ready to be applied: rows with their ways out, what must not go to each,
+ * what is swapped on the way there and back. Made from the supervisor's message by the main thread,
+ * const while connections use it, freed when none is left.
+ */
+#ifndef EVCTL_GATE_CALL_H
+#define EVCTL_GATE_CALL_H
+
+#include "base/err.h"
+#include "gate/leak.h"
+#include "gate/policy.h"
+#include "gate/upstream.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct call_key {
+	char *name;
+	void *value; /* a vault; NUL-terminated beyond len */
+	size_t len;
+	bool sealed, guard;
+	char *standin; /* len bytes; NULL unless sealed */
+};
+
+/* What goes with policy_row i. */
+struct call_row {
+	struct upstream *up;
+	struct leak *guard; /* keys (and stand-ins) that are not this row's */
+	struct leak
+		*guard_plain; /* the same over plain HTTP, where the row's own may not go either */
+	struct leak *swap;    /* the row's stand-in -> value; NULL when not sealed */
+	struct leak *unswap;  /* value -> stand-in, for answers */
+};
+
+struct call {
+	char *id;
+	int64_t deadline; /* CLOCK_MONOTONIC ms */
+	struct policy_row *rows;
+	struct call_row *ready;
+	size_t nrows;
+	struct call_key *keys;
+	size_t nkeys;
+	struct leak *scrub; /* every key, for what is written down */
+	struct leak *names; /* every guarded key, lower-cased too, for host names */
+	atomic_bool over;
+	pthread_mutex_t lock;
+	pthread_cond_t left;
+	unsigned running; /* requests under way */
+};
+
+#define CALL_AT_ONCE 64
+
+/* Takes one of the places, waiting for it; false when the call is over first. */
+bool call_enter(struct call *c);
+void call_leave(struct call *c);
+/* Nobody enters any more, and who waits to is let go. */
+void call_end(struct call *c);
+
+/* NULL with ERR_USAGE when the message is not as it must be. */
+struct call *call_new(const json_t *msg, struct err *e);
+void call_free(struct call **c);
+/* Wipes the strings of a message that held secrets, before its json_decref(). */
+void call_wipe(json_t *msg);
+
+#endif

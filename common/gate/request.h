@@ -1,0 +1,19 @@
+/*
+ * One request through the gate: head, verdict, guard, swap, way out, answer, event.
+ */
+#ifndef EVCTL_GATE_REQUEST_H
+#define EVCTL_GATE_REQUEST_H
+
+#include "gate/call.h"
+#include "gate/conn.h"
+#include "gate/events.h"
+
+#include <stdbool.h>
+
+#define REQUEST_BODY_MAX 10000000
+#define REQUEST_ANSWER_MAX 50000000 /* after decoding */
+
+/* Waits for a request and serves it. *clean: how to close; true: another may follow. */
+bool request_serve(struct call *call, struct events *events, struct conn *c, bool *clean);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * The gate's main thread: takes the supervisor's messages on the control socket, accepts, gives
+ * each connection a thread, and between calls sees that none is left.
+ */
+#ifndef EVCTL_GATE_SERVER_H
+#define EVCTL_GATE_SERVER_H
+
+#include "base/err.h"
+
+/* Serves until the control socket ends (0) or something that must not happen does (-1). */
+int server_run(int control, struct err *e);
+
+#endif

@@ -1,0 +1,503 @@
+#include "gate/upstream.h"
+
+#include "base/file.h"
+#include "gate/addr.h"
+#include "gate/vault.h"
+
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_HEAD_MAX 65536
+#define IDLE_MAX 64 /* handles kept for one row */
+
+/* An easy handle with a multi of its own, so that its connections stay with the row. */
+struct handle {
+	CURLM *multi;
+	CURL *easy;
+	struct handle *next;
+};
+
+struct upstream {
+	bool allow_private;
+	struct curl_slist *connect_to;
+	int ca_fd;
+	char ca_path[32]; /* "" for the system's roots */
+	pthread_mutex_t lock;
+	struct handle *idle;
+	int nidle;
+};
+
+int upstream_init(void)
+{
+	return curl_global_init_mem(CURL_GLOBAL_DEFAULT, wipe_malloc, wipe_free, wipe_realloc,
+		       wipe_strdup, wipe_calloc) == CURLE_OK
+		       ? 0
+		       : -1;
+}
+
+/* libcurl with GnuTLS reads roots from a file only: an anonymous one, reached by descriptor. */
+static int keep_ca(struct upstream *u, const char *ca)
+{
+	u->ca_fd = fd_from_bytes("ca", ca, strlen(ca));
+	if (u->ca_fd < 0)
+		return -1;
+	snprintf(u->ca_path, sizeof u->ca_path, "/proc/self/fd/%d", u->ca_fd);
+	return 0;
+}
+
+static int keep_connect_to(struct upstream *u, const char *connect_to)
+{
+	STR_AUTO any = NULL;
+	if (asprintf(&any, "::%s", connect_to) < 0) {
+		any = NULL;
+		return -1;
+	}
+	u->connect_to = curl_slist_append(NULL, any);
+	return u->connect_to ? 0 : -1;
+}
+
+struct upstream *upstream_new(
+	bool allow_private, const char *connect_to, const char *ca, struct err *e)
+{
+	struct upstream *u = calloc(1, sizeof *u);
+	if (!u) {
+		err_set(e, ERR_FAIL, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&u->lock, NULL);
+	u->allow_private = allow_private;
+	u->ca_fd = -1;
+	if ((ca && keep_ca(u, ca) < 0) || (connect_to && keep_connect_to(u, connect_to) < 0)) {
+		err_errno(e, ERR_FAIL, "cannot set up the way to a host");
+		upstream_free(&u);
+	}
+	return u;
+}
+
+static void handle_free(struct handle *h)
+{
+	curl_easy_cleanup(h->easy);
+	curl_multi_cleanup(h->multi);
+	free(h);
+}
+
+void upstream_free(struct upstream **up)
+{
+	struct upstream *u = *up;
+	if (!u)
+		return;
+	while (u->idle) {
+		struct handle *h = u->idle;
+		u->idle = h->next;
+		handle_free(h);
+	}
+	curl_slist_free_all(u->connect_to);
+	fd_close(&u->ca_fd);
+	pthread_mutex_destroy(&u->lock);
+	free(u);
+	*up = NULL;
+}
+
+static struct handle *handle_new(void)
+{
+	struct handle *h = calloc(1, sizeof *h);
+	if (!h)
+		return NULL;
+	h->multi = curl_multi_init();
+	h->easy = curl_easy_init();
+	if (h->multi && h->easy) {
+		curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, 4L);
+		return h;
+	}
+	if (h->easy)
+		curl_easy_cleanup(h->easy);
+	if (h->multi)
+		curl_multi_cleanup(h->multi);
+	free(h);
+	return NULL;
+}
+
+/* The handle used last has the connection most likely to be alive. */
+static struct handle *handle_take(struct upstream *u)
+{
+	pthread_mutex_lock(&u->lock);
+	struct handle *h = u->idle;
+	if (h) {
+		u->idle = h->next;
+		u->nidle--;
+	}
+	pthread_mutex_unlock(&u->lock);
+	return h ? h : handle_new();
+}
+
+static void handle_give(struct upstream *u, struct handle *h)
+{
+	pthread_mutex_lock(&u->lock);
+	bool keep = u->nidle < IDLE_MAX;
+	if (keep) {
+		h->next = u->idle;
+		u->idle = h;
+		u->nidle++;
+	}
+	pthread_mutex_unlock(&u->lock);
+	if (!keep)
+		handle_free(h);
+}
+
+/* ---- one transfer ---- */
+
+struct transfer {
+	const struct upstream_request *q;
+	struct upstream *u;
+	struct handle *h;
+	struct curl_slist *fields;
+	bool paused;	    /* the body's reader has nothing now */
+	bool stopped;	    /* a callback said so */
+	bool addr_refused;  /* at least one address */
+	bool addr_accepted; /* at least one address */
+	bool malformed;	    /* the answer's head */
+	/* The answer's head: its bytes, and fields as offsets until it is whole. */
+	struct buf head;
+	struct {
+		size_t name, name_len, value, value_len;
+	} at[HTTP_FIELDS_MAX];
+	size_t nfields;
+	int status;
+	size_t phrase, phrase_len;
+	bool head_done;
+};
+
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	struct transfer *t = arg;
+	enum addr_kind kind = addr_judge(&a->addr, a->addrlen, NULL);
+	if (purpose != CURLSOCKTYPE_IPCXN || a->socktype != SOCK_STREAM ||
+		!addr_allowed(kind, t->u->allow_private)) {
+		t->addr_refused = true;
+		return CURL_SOCKET_BAD;
+	}
+	t->addr_accepted = true;
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+static size_t read_body(char *p, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	ssize_t got = t->q->read(t->q->arg, p, size * n);
+	if (got == UPSTREAM_WAIT) {
+		t->paused = true;
+		return CURL_READFUNC_PAUSE;
+	}
+	if (got < 0) {
+		t->stopped = true;
+		return CURL_READFUNC_ABORT;
+	}
+	return (size_t)got;
+}
+
+static int seek_body(void *arg, curl_off_t offset, int origin)
+{
+	struct transfer *t = arg;
+	bool ok = offset == 0 && origin == SEEK_SET && t->q->rewind && t->q->rewind(t->q->arg);
+	return ok ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+static void head_reset(struct transfer *t, const char *line, size_t n)
+{
+	t->head.len = 0;
+	t->nfields = 0;
+	t->status = 0;
+	const char *sp = memchr(line, ' ', n);
+	size_t at = sp ? (size_t)(sp - line) + 1 : n;
+	for (size_t i = at; i < n && i < at + 3 && line[i] >= '0' && line[i] <= '9'; i++)
+		t->status = t->status * 10 + line[i] - '0';
+	at = at + 4 < n ? at + 4 : n;
+	t->phrase = 0;
+	t->phrase_len = http_value_ok(line + at, n - at) ? n - at : 0;
+	buf_add(&t->head, line + at, t->phrase_len);
+}
+
+/* A line that is no field is left out: some servers do send such, and nobody can rely on it. */
+static int head_field(struct transfer *t, const char *line, size_t n)
+{
+	const char *colon = memchr(line, ':', n);
+	size_t name_len = colon ? (size_t)(colon - line) : 0, from = name_len + 1;
+	if (!http_token_ok(line, name_len))
+		return 0;
+	while (from < n && (line[from] == ' ' || line[from] == '\t'))
+		from++;
+	while (n > from && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+		n--;
+	if (!http_value_ok(line + from, n - from))
+		return 0;
+	if (t->nfields == HTTP_FIELDS_MAX)
+		return -1;
+	size_t base = t->head.len;
+	buf_add(&t->head, line, n);
+	t->at[t->nfields].name = base;
+	t->at[t->nfields].name_len = name_len;
+	t->at[t->nfields].value = base + from;
+	t->at[t->nfields++].value_len = n - from;
+	return buf_failed(&t->head) ? -1 : 0;
+}
+
+static int head_whole(struct transfer *t)
+{
+	struct http_field field[HTTP_FIELDS_MAX];
+	const char *p = buf_str(&t->head);
+	if (t->status < 200)
+		return t->status >= 100 && t->status != 101 ? 0 : -1;
+	if (t->status > 599)
+		return -1;
+	for (size_t i = 0; i < t->nfields; i++)
+		field[i] = (struct http_field){{p + t->at[i].name, t->at[i].name_len},
+			{p + t->at[i].value, t->at[i].value_len}};
+	struct upstream_head h = {.status = t->status,
+		.phrase = {p + t->phrase, t->phrase_len},
+		.field = field,
+		.nfields = t->nfields};
+	t->head_done = true;
+	if (t->q->head(t->q->arg, &h) == 0)
+		return 0;
+	t->stopped = true;
+	return -1;
+}
+
+/* One line of the answer's head; trailers, which come after the body, are passed over. */
+static size_t take_line(char *line, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	size_t len = size * n, whole = len;
+	int rc;
+	if (t->head_done)
+		return whole;
+	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+		len--;
+	if (len >= 5 && memcmp(line, "HTTP/", 5) == 0) {
+		head_reset(t, line, len);
+		rc = 0;
+	} else {
+		rc = len ? head_field(t, line, len) : head_whole(t);
+	}
+	if (rc == 0)
+		return whole;
+	t->malformed = !t->stopped;
+	return 0;
+}
+
+static size_t take_body(char *p, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	size_t len = size * n;
+	if (!t->head_done || t->q->body(t->q->arg, p, len) < 0) {
+		t->stopped = t->head_done;
+		return CURL_WRITEFUNC_ERROR;
+	}
+	return len;
+}
+
+static int set_fields(struct transfer *t)
+{
+	/* What libcurl would add of its own. */
+	static const char *const without[] = {"Accept:", "Expect:", NULL};
+	struct curl_slist *list = NULL;
+	for (size_t i = 0; without[i]; i++) {
+		struct curl_slist *more = curl_slist_append(list, without[i]);
+		if (!more)
+			return -1;
+		t->fields = list = more;
+	}
+	for (size_t i = 0; t->q->fields[i]; i++)
+		if (!curl_slist_append(list, t->q->fields[i]))
+			return -1;
+	return curl_easy_setopt(t->h->easy, CURLOPT_HTTPHEADER, t->fields) == CURLE_OK ? 0 : -1;
+}
+
+static int set_rules(struct transfer *t)
+{
+	CURL *c = t->h->easy;
+	CURLcode rc = CURLE_OK;
+	rc |= curl_easy_setopt(c, CURLOPT_PROXY, "");
+	rc |= curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	rc |= curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, t->q->tls ? "https" : "http");
+	rc |= curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+	rc |= curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	rc |= curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* else it waits for a dead resolver */
+	rc |= curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L);
+	rc |= curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L);
+	rc |= curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	/* The system's roots are one file: the directory holds the same ones, at twice the time. */
+	rc |= curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+	if (t->u->ca_path[0])
+		rc |= curl_easy_setopt(c, CURLOPT_CAINFO, t->u->ca_path);
+	if (t->u->connect_to)
+		rc |= curl_easy_setopt(c, CURLOPT_CONNECT_TO, t->u->connect_to);
+	rc |= curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
+		t->q->tls ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
+	rc |= curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 65536L);
+	rc |= curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, 65536L);
+	return rc == CURLE_OK ? 0 : -1;
+}
+
+/* The method is only a word to libcurl here: what it does follows from body or no body. */
+static int set_method(struct transfer *t)
+{
+	CURL *c = t->h->easy;
+	const struct upstream_request *q = t->q;
+	CURLcode rc = CURLE_OK;
+	if (strcmp(q->method, "HEAD") == 0)
+		return curl_easy_setopt(c, CURLOPT_NOBODY, 1L) == CURLE_OK ? 0 : -1;
+	if (q->length == UPSTREAM_NO_BODY) {
+		rc |= curl_easy_setopt(c, CURLOPT_HTTPGET, 1L);
+	} else {
+		rc |= curl_easy_setopt(c, CURLOPT_UPLOAD, 1L);
+		rc |= curl_easy_setopt(c, CURLOPT_INFILESIZE_LARGE, (curl_off_t)q->length);
+		rc |= curl_easy_setopt(c, CURLOPT_READFUNCTION, read_body);
+		rc |= curl_easy_setopt(c, CURLOPT_READDATA, t);
+		rc |= curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, seek_body);
+		rc |= curl_easy_setopt(c, CURLOPT_SEEKDATA, t);
+	}
+	rc |= curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, q->method);
+	return rc == CURLE_OK ? 0 : -1;
+}
+
+static int set_up(struct transfer *t)
+{
+	char url[300];
+	CURL *c = t->h->easy;
+	CURLcode rc = CURLE_OK;
+	snprintf(url, sizeof url, "http%s://%s:%u/", t->q->tls ? "s" : "", t->q->host, t->q->port);
+	if (set_rules(t) < 0 || set_method(t) < 0 || set_fields(t) < 0)
+		return -1;
+	rc |= curl_easy_setopt(c, CURLOPT_URL, url);
+	rc |= curl_easy_setopt(c, CURLOPT_REQUEST_TARGET, t->q->target);
+	rc |= curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_line);
+	rc |= curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
+	rc |= curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
+	rc |= curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
+	return rc == CURLE_OK ? 0 : -1;
+}
+
+static bool client_gone(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+	return fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+/* Waits for either side. 0 go on, else how it ended. */
+static enum upstream_end wait_more(struct transfer *t)
+{
+	struct curl_waitfd w = {
+		.fd = t->q->wait_fd, .events = t->paused ? CURL_WAIT_POLLIN : CURL_WAIT_POLLPRI};
+	int64_t left = t->q->deadline - clock_mono_ms();
+	if (left <= 0)
+		return UPSTREAM_TIMEOUT;
+	if (curl_multi_poll(t->h->multi, &w, w.fd >= 0, left > 60000 ? 60000 : (int)left, NULL))
+		return UPSTREAM_BROKEN;
+	if (client_gone(w.fd))
+		return UPSTREAM_STOPPED;
+	if (t->paused && (w.revents & CURL_WAIT_POLLIN)) {
+		t->paused = false;
+		curl_easy_pause(t->h->easy, CURLPAUSE_CONT);
+	}
+	return UPSTREAM_OK;
+}
+
+static enum upstream_end judge_code(const struct transfer *t, CURLcode code)
+{
+	if (t->stopped)
+		return UPSTREAM_STOPPED;
+	if (t->malformed)
+		return UPSTREAM_BROKEN;
+	switch (code) {
+	case CURLE_OK:
+		return t->head_done ? UPSTREAM_OK : UPSTREAM_BROKEN;
+	case CURLE_COULDNT_CONNECT:
+		return t->addr_refused && !t->addr_accepted ? UPSTREAM_ADDRESS
+							    : UPSTREAM_UNREACHABLE;
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return UPSTREAM_UNREACHABLE;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_CACERT_BADFILE:
+		return UPSTREAM_CERTIFICATE;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_CIPHER:
+		return UPSTREAM_TLS;
+	case CURLE_OPERATION_TIMEDOUT:
+		return UPSTREAM_TIMEOUT;
+	default:
+		return UPSTREAM_BROKEN;
+	}
+}
+
+static enum upstream_end transfer(struct transfer *t)
+{
+	for (;;) {
+		int running, left;
+		if (curl_multi_perform(t->h->multi, &running) != CURLM_OK)
+			return UPSTREAM_BROKEN;
+		if (t->q->idle && t->q->idle(t->q->arg) < 0)
+			return UPSTREAM_STOPPED;
+		if (!running) {
+			CURLMsg *m = curl_multi_info_read(t->h->multi, &left);
+			return m && m->msg == CURLMSG_DONE ? judge_code(t, m->data.result)
+							   : UPSTREAM_BROKEN;
+		}
+		enum upstream_end end = wait_more(t);
+		if (end != UPSTREAM_OK)
+			return end;
+	}
+}
+
+static const char *explain(enum upstream_end end)
+{
+	switch (end) {
+	case UPSTREAM_OK:
+	case UPSTREAM_STOPPED:
+		return "";
+	case UPSTREAM_ADDRESS:
+		return "the name leads to a private, local or metadata address";
+	case UPSTREAM_UNREACHABLE:
+		return "the host cannot be reached";
+	case UPSTREAM_CERTIFICATE:
+		return "the host's certificate is not valid for it";
+	case UPSTREAM_TLS:
+		return "no TLS connection with the host";
+	case UPSTREAM_TIMEOUT:
+		return "the host did not answer in time";
+	case UPSTREAM_BROKEN:
+		break;
+	}
+	return "the host's answer is malformed or cut short";
+}
+
+enum upstream_end upstream_run(
+	struct upstream *u, const struct upstream_request *q, const char **why)
+{
+	struct transfer t = {.q = q, .u = u, .h = handle_take(u), .head.limit = ANSWER_HEAD_MAX};
+	enum upstream_end end = UPSTREAM_BROKEN;
+	*why = "out of memory";
+	if (!t.h)
+		return end;
+	if (set_up(&t) == 0 && curl_multi_add_handle(t.h->multi, t.h->easy) == CURLM_OK) {
+		end = transfer(&t);
+		curl_multi_remove_handle(t.h->multi, t.h->easy);
+		*why = explain(end);
+	}
+	/* No option, header or pointer of this request outlives it; the connections do. */
+	curl_easy_reset(t.h->easy);
+	curl_slist_free_all(t.fields);
+	if (t.head.data)
+		explicit_bzero(t.head.data, t.head.cap);
+	buf_free(&t.head);
+	handle_give(u, t.h);
+	return end;
+}
