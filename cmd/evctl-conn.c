@@ -1,0 +1,371 @@
+/* evctl-conn: outside APIs that an expert calls through the broker. */
+#include "base/file.h"
+#include "base/output.h"
+#include "state/conn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CA_MAX ((size_t)1 << 20)
+
+static const struct column columns[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
+	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"},
+	{NULL, NULL}};
+static const struct column details[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
+	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"},
+	{"SUPPLIED", "supplied"}, {"VERSION", "version"}, {"CREATED", "created"},
+	{"CHANGED", "changed"}, {NULL, NULL}};
+
+static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
+{
+	json_t *rows = conn_list(st, name, e);
+	json_t *one = rows ? json_incref(json_array_get(rows, 0)) : NULL;
+	json_decref(rows);
+	return one ? output_object(in, details, one, e) : -1;
+}
+
+/* One line of text and the flags to beware of, or the thing itself for scripts. */
+static int report(const struct invocation *in, struct state *st, const char *name, const char *line,
+	struct err *e)
+{
+	if (in->output != OUTPUT_TEXT)
+		return print_one(in, st, name, e);
+	JSON_AUTO rows = conn_list(st, name, e);
+	json_t *flags = json_object_get(json_array_get(rows, 0), "flags"), *flag;
+	size_t i;
+	output_say(in, "%s", line);
+	json_array_foreach(flags, i, flag) output_say(in, "%s  %s", name, json_string_value(flag));
+	return 0;
+}
+
+static void warn_short(const struct invocation *in, const char *env, const struct secret *value)
+{
+	if (value->n && value->n < CRED_SHORT)
+		program_warn(in,
+			"'%s' is short: under %d bytes it is hard to tell from chance "
+			"(! short)",
+			env, CRED_SHORT);
+}
+
+/* The CA file's bytes are what is stored; anything but PEM certificates is refused now. */
+static int read_ca(const char *path, struct buf *pem, struct conn_spec *s, struct err *e)
+{
+	pem->limit = CA_MAX;
+	if (file_read(path, pem, e) < 0)
+		return -1;
+	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----") ||
+		strstr(buf_str(pem), "PRIVATE KEY"))
+		return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", path);
+	s->ca = pem->data;
+	s->ca_len = pem->len;
+	return 0;
+}
+
+/* ---- add and what changes one -------------------------------------------------------------- */
+
+static int need_options(const struct invocation *in, const struct strv *hosts, struct err *e)
+{
+	const char *lacks = !hosts->n	       ? "host"
+			    : !opt(in, "env")  ? "env"
+			    : !opt(in, "auth") ? "auth"
+					       : NULL;
+	if (!lacks)
+		return 0;
+	err_set(e, ERR_USAGE, "'--%s' is needed", lacks);
+	return err_hint(
+		e, "evctl-conn add %s --host api.x.example --env X_KEY --auth bearer", arg(in, 0));
+}
+
+static int check_key_options(const struct invocation *in, struct err *e)
+{
+	if (!opt_flag(in, "no-key") || (!opt_flag(in, "from-file") && !opt_flag(in, "from-fd")))
+		return 0;
+	return err_set(e, ERR_USAGE, "give a key or '--no-key', not both");
+}
+
+static int run_add(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	STRV_AUTO hosts = {0};
+	BUF_AUTO pem = {0};
+	SECRET_AUTO value = {0};
+	const char *name = arg(in, 0);
+	bool no_key = opt_flag(in, "no-key");
+	opt_all(in, "host", &hosts);
+	struct conn_spec s = {.hosts = &hosts,
+		.env = opt(in, "env"),
+		.auth = opt(in, "auth"),
+		.allow_private = opt_flag(in, "allow-private"),
+		.connect_to = opt(in, "connect-to")};
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || need_options(in, &hosts, e) < 0 ||
+		check_key_options(in, e) < 0 || conn_check(name, &s, e) < 0)
+		return -1;
+	if (opt(in, "ca-file") && read_ca(opt(in, "ca-file"), &pem, &s, e) < 0)
+		return -1;
+	bool exists = conn_exists(&st, name);
+	if (exists && opt_flag(in, "if-missing"))
+		return report(in, &st, name, "there already; nothing changed", e);
+	/* Where it exists, conn_add() says so: before a key is asked for in vain. */
+	if (!exists && !no_key && secret_input(in, "key", true, &value, e) < 0)
+		return -1;
+	if (conn_add(&st, name, &s, value.n ? &value : NULL, e) < 0)
+		return -1;
+	warn_short(in, s.env, &value);
+	char line[256];
+	snprintf(line, sizeof line,
+		"added connection %s: granted to nobody yet (evctl-conn grant %s E --payer %s)",
+		name, name, no_key ? "buyer" : "builder");
+	return report(in, &st, name, line, e);
+}
+
+static int run_list(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	if (state_open(&st, in, STATE_READ, e) < 0)
+		return -1;
+	json_t *rows = conn_list(&st, NULL, e);
+	return rows ? output_list(in, columns, rows, e) : -1;
+}
+
+static int find(struct state *st, struct invocation *in, enum state_mode mode, struct conn *c,
+	struct err *e)
+{
+	if (state_open(st, in, mode, e) < 0)
+		return -1;
+	return conn_find(st, arg(in, 0), c, e);
+}
+
+static int run_show(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	if (find(&st, in, STATE_READ, &c, e) < 0)
+		return -1;
+	return print_one(in, &st, c.name, e);
+}
+
+/* What is not named stays as it is. */
+static int change_spec(const struct invocation *in, struct conn_spec *s, struct strv *hosts,
+	struct buf *pem, struct err *e)
+{
+	const char *private = opt(in, "allow-private"), *to = opt(in, "connect-to");
+	const char *ca = opt(in, "ca-file");
+	opt_all(in, "host", hosts);
+	if (hosts->n)
+		s->hosts = hosts;
+	if (opt(in, "env"))
+		s->env = opt(in, "env");
+	if (opt(in, "auth"))
+		s->auth = opt(in, "auth");
+	if (private)
+		s->allow_private = strcmp(private, "yes") == 0;
+	if (to)
+		s->connect_to = strcmp(to, "none") == 0 ? NULL : to;
+	if (ca && strcmp(ca, "none") == 0)
+		s->ca = NULL, s->ca_len = 0;
+	else if (ca && read_ca(ca, pem, s, e) < 0)
+		return -1;
+	return 0;
+}
+
+static int run_set(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	STRV_AUTO hosts = {0};
+	BUF_AUTO pem = {0};
+	if (find(&st, in, STATE_WRITE, &c, e) < 0)
+		return -1;
+	struct conn_spec s = {
+		&c.hosts, c.env, c.auth, c.allow_private, c.connect_to, c.ca, c.ca_len};
+	if (change_spec(in, &s, &hosts, &pem, e) < 0 || conn_set(&st, &c, &s, e) < 0)
+		return -1;
+	return report(in, &st, c.name, "changed; the next call goes by it", e);
+}
+
+static int run_rotate(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	SECRET_AUTO value = {0};
+	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
+		secret_input(in, "new key", true, &value, e) < 0 ||
+		conn_rotate(&st, &c, &value, e) < 0)
+		return -1;
+	warn_short(in, c.env, &value);
+	return report(in, &st, c.name, "rotated: the next call has the new key", e);
+}
+
+static int run_rm(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
+		program_confirm(in, e, "remove connection '%s' and its keys", c.name) < 0 ||
+		conn_remove(&st, &c, e) < 0)
+		return -1;
+	output_say(in, "removed connection %s", c.name);
+	return 0;
+}
+
+/* ---- grants -------------------------------------------------------------------------------- */
+
+static int find_both(
+	struct state *st, struct invocation *in, struct conn *c, struct expert *x, struct err *e)
+{
+	if (find(st, in, STATE_WRITE, c, e) < 0)
+		return -1;
+	return expert_find(st, arg(in, 1), x, e);
+}
+
+static int run_grant(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	EXPERT_AUTO x = {0};
+	bool changed;
+	char line[256];
+	const char *payer = opt(in, "payer");
+	if (!payer) {
+		err_set(e, ERR_USAGE,
+			"'--payer' is needed: whose key pays for this expert's calls");
+		return err_hint(
+			e, "evctl-conn grant %s %s --payer builder|buyer", arg(in, 0), arg(in, 1));
+	}
+	if (find_both(&st, in, &c, &x, e) < 0 ||
+		conn_grant(&st, &c, &x, strcmp(payer, "buyer") == 0, &changed, e) < 0)
+		return -1;
+	snprintf(line, sizeof line, "%s %s to %s, paid for by %s",
+		changed ? "granted" : "was granted already:", c.name, x.name,
+		strcmp(payer, "buyer") == 0 ? "each buyer" : "the builder");
+	return report(in, &st, c.name, line, e);
+}
+
+static int run_revoke(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	EXPERT_AUTO x = {0};
+	bool changed;
+	if (find_both(&st, in, &c, &x, e) < 0 || conn_revoke(&st, &c, &x, &changed, e) < 0)
+		return -1;
+	return report(in, &st, c.name,
+		changed ? "revoked: the next call is denied" : "was not granted; nothing changed",
+		e);
+}
+
+static int need_both(struct invocation *in, struct err *e)
+{
+	if (opt(in, "expert") && opt(in, "buyer"))
+		return 0;
+	err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
+	return err_hint(e, "evctl-conn %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
+}
+
+static int find_for_buyer(
+	struct state *st, struct invocation *in, struct conn *c, struct expert *x, struct err *e)
+{
+	if (need_both(in, e) < 0 || find(st, in, STATE_WRITE, c, e) < 0)
+		return -1;
+	return expert_find(st, opt(in, "expert"), x, e);
+}
+
+static int run_supply(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	EXPERT_AUTO x = {0};
+	SECRET_AUTO value = {0};
+	if (find_for_buyer(&st, in, &c, &x, e) < 0 ||
+		secret_input(in, c.env, true, &value, e) < 0 ||
+		conn_supply(&st, &c, &x, opt(in, "buyer"), &value, e) < 0)
+		return -1;
+	warn_short(in, c.env, &value);
+	output_say(in, "supplied %s of %s for %s by %s", c.env, c.name, x.name, opt(in, "buyer"));
+	return 0;
+}
+
+static int run_withdraw(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	EXPERT_AUTO x = {0};
+	if (find_for_buyer(&st, in, &c, &x, e) < 0 ||
+		conn_withdraw(&st, &c, &x, opt(in, "buyer"), e) < 0)
+		return -1;
+	output_say(in, "withdrawn");
+	return 0;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static const struct arg_spec new_name[] = {{"NAME", NAME_NONE, NULL, false, false}, {NULL}};
+static const struct arg_spec name_arg[] = {{"NAME", NAME_CONNECTION, NULL, false, false}, {NULL}};
+static const struct arg_spec grant_args[] = {{"NAME", NAME_CONNECTION, NULL, false, false},
+	{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
+static const struct option_spec add_options[] = {
+	{"host", 0, "HOST", "an exact host, NAME[:PORT]; may be given again", NAME_NONE, NULL,
+		true},
+	{"env", 0, "VAR", "the key's name, as buyers see it", NAME_NONE, NULL, false},
+	{"auth", 0, "STYLE", "bearer, or header:NAME", NAME_NONE, NULL, false},
+	{"allow-private", 0, NULL, "private addresses are fine", NAME_NONE, NULL, false},
+	{"connect-to", 0, "ADDR:PORT", "connect there instead of looking the names up", NAME_NONE,
+		NULL, false},
+	{"ca-file", 0, "PEM", "trust these certificates instead of the system's", NAME_FILE, NULL,
+		false},
+	{"no-key", 0, NULL, "no key of yours: each buyer brings one", NAME_NONE, NULL, false},
+	{"if-missing", 0, NULL, "do nothing if there is one of that name", NAME_NONE, NULL, false},
+	SECRET_OPTIONS, {NULL}};
+static const struct option_spec set_options[] = {
+	{"host", 0, "HOST", "these hosts instead; may be given again", NAME_NONE, NULL, true},
+	{"env", 0, "VAR", "the key's name, as buyers see it", NAME_NONE, NULL, false},
+	{"auth", 0, "STYLE", "bearer, or header:NAME", NAME_NONE, NULL, false},
+	{"allow-private", 0, "yes|no", "private addresses are fine", NAME_WORD, "yes|no", false},
+	{"connect-to", 0, "ADDR:PORT", "connect there ('none': look the names up)", NAME_NONE, NULL,
+		false},
+	{"ca-file", 0, "PEM", "trust these certificates ('none': the system's)", NAME_FILE, NULL,
+		false},
+	{NULL}};
+static const struct option_spec value_options[] = {SECRET_OPTIONS, {NULL}};
+static const struct option_spec grant_options[] = {
+	{"payer", 0, "WHO", "whose key pays: builder or buyer", NAME_WORD, "builder|buyer", false},
+	{NULL}};
+static const struct option_spec supply_options[] = {
+	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
+	{"buyer", 0, "B", "by this buyer ('builder' is you)", NAME_BUYER, NULL, false},
+	SECRET_OPTIONS, {NULL}};
+static const struct option_spec withdraw_options[] = {
+	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
+	{"buyer", 0, "B", "by this buyer", NAME_BUYER, NULL, false}, {NULL}};
+
+static const struct verb verbs[] = {
+	{"add", "add a connection; the key comes by prompt, file or descriptor", new_name,
+		add_options,
+		"  evctl-conn add images --host api.images.example --env IMAGES_KEY --auth "
+		"bearer\n",
+		run_add},
+	{"list", "list connections, keys masked", NULL, NULL, NULL, run_list},
+	{"show", "show one", name_arg, NULL, NULL, run_show},
+	{"set", "change hosts, env, auth, flags", name_arg, set_options, NULL, run_set},
+	{"rotate", "give a new key", name_arg, value_options, NULL, run_rotate},
+	{"rm", "remove one that no expert has", name_arg, NULL, NULL, run_rm},
+	{"grant", "give it to an expert, and say who pays", grant_args, grant_options, NULL,
+		run_grant},
+	{"revoke", "take it from an expert", grant_args, NULL, NULL, run_revoke},
+	{"supply", "store a buyer's own key for an expert", name_arg, supply_options, NULL,
+		run_supply},
+	{"withdraw", "remove a buyer's own key", name_arg, withdraw_options, NULL, run_withdraw},
+	{NULL}};
+
+static const struct program program = {.name = "evctl-conn",
+	.summary = "connections: outside APIs that an expert calls, with a key it never sees",
+	.examples =
+		"  evctl-conn add images --host api.images.example --env IMAGES_KEY --auth bearer\n"
+		"  evctl-conn grant images crm-helper --payer builder\n"
+		"  evctl-conn call crm-helper images GET https://api.images.example/v1/models\n",
+	.verbs = verbs};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,647 @@
+#include "state/conn.h"
+#include "base/file.h"
+#include "base/output.h"
+#include "gate/http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_SQL "name || CASE port WHEN 443 THEN '' ELSE ':' || port END"
+
+void conn_free(struct conn *c)
+{
+	strv_free(&c->hosts);
+	free(c->connect_to);
+	free(c->ca);
+	*c = (struct conn){0};
+}
+
+static int not_found(struct state *st, const char *name, struct err *e)
+{
+	STRV_AUTO names = {0};
+	struct err quiet = {0};
+	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT name FROM connections", "");
+	while (q && query_step(q, &quiet) > 0)
+		strv_add(&names, col_text(q, 0));
+	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
+	err_set(e, ERR_NOTFOUND, "no connection '%.64s'", name);
+	if (near)
+		return err_hint(e, "did you mean '%s'?", near);
+	return err_hint(e, "evctl-conn add %.64s --host HOST --env VAR --auth bearer", name);
+}
+
+static int load_hosts(struct state *st, struct conn *c, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " TEXT_SQL " FROM connection_hosts WHERE connection = ? ORDER BY 1", "i",
+		c->id);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(&c->hosts, col_text(q, 0));
+	return r;
+}
+
+/* The row's texts, which the query's next step would take away. */
+static int copy_row(struct query *q, struct conn *c, struct err *e)
+{
+	size_t n;
+	const void *ca = col_blob(q, 6, &n);
+	*c = (struct conn){.id = col_int(q, 0),
+		.version = col_int(q, 1),
+		.allow_private = col_int(q, 4),
+		.has_value = col_int(q, 7),
+		.length = col_int(q, 8)};
+	snprintf(c->env, sizeof c->env, "%s", col_text(q, 2));
+	snprintf(c->auth, sizeof c->auth, "%s", col_text(q, 3));
+	snprintf(c->name, sizeof c->name, "%s", col_text(q, 9));
+	if (!col_null(q, 5))
+		c->connect_to = strdup(col_text(q, 5));
+	if (ca) {
+		c->ca = strndup(ca, n);
+		c->ca_len = n;
+	}
+	if ((!col_null(q, 5) && !c->connect_to) || (ca && !c->ca))
+		return err_set(e, ERR_FAIL, "out of memory");
+	return 0;
+}
+
+int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
+{
+	*c = (struct conn){0};
+	if (name_check("connection", name, e) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, version, env, auth, allow_private, connect_to, ca, value IS NOT NULL, "
+		"length, name FROM connections WHERE name = ?",
+		"s", name);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0)
+		return not_found(st, name, e);
+	if (copy_row(q, c, e) == 0 && load_hosts(st, c, e) == 0)
+		return 0;
+	conn_free(c);
+	return -1;
+}
+
+bool conn_exists(struct state *st, const char *name)
+{
+	struct err quiet = {0};
+	int64_t n;
+	bool found = false;
+	db_number(
+		st->db, &quiet, &n, &found, "SELECT 1 FROM connections WHERE name = ?", "s", name);
+	return found;
+}
+
+/* ---- what is refused ----------------------------------------------------------------------- */
+
+static int parse_host(const char *text, struct host_row *row, struct err *e)
+{
+	if (strchr(text, '*')) {
+		err_set(e, ERR_USAGE, "a connection has exact hosts, no wildcards: '%s'", text);
+		return err_hint(e, "name each host: --host A --host B");
+	}
+	return host_parse_row(text, row, e);
+}
+
+static bool is_token(const char *s)
+{
+	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			       "0123456789!#$%&'*+-.^_`|~") == strlen(s);
+}
+
+/* Headers that are the broker's or the connection's own: a key there would break the request. */
+static bool is_framing(const char *name)
+{
+	static const char *const own[] = {"host", "content-length", "transfer-encoding",
+		"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "content-type",
+		"accept-encoding", "content-encoding", "proxy-authorization", "proxy-connection"};
+	for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+		if (strcasecmp(name, own[i]) == 0)
+			return true;
+	return false;
+}
+
+static int check_auth(const char *auth, struct err *e)
+{
+	const char *header = strncmp(auth, "header:", 7) == 0 ? auth + 7 : NULL;
+	if (strcmp(auth, "bearer") == 0)
+		return 0;
+	if (header && is_token(header) && strlen(header) <= 64 && !is_framing(header))
+		return 0;
+	if (header && is_framing(header))
+		return err_set(e, ERR_USAGE, "the header '%s' cannot carry a key", header);
+	err_set(e, ERR_USAGE, "not an auth style: '%.40s'", auth);
+	return err_hint(e, "--auth bearer, or --auth header:X-Api-Key");
+}
+
+int conn_check(const char *name, const struct conn_spec *s, struct err *e)
+{
+	struct host_row row;
+	if (name_check("connection", name, e) < 0 || check_auth(s->auth, e) < 0)
+		return -1;
+	if (name_check_credential(s->env, e) < 0)
+		return err_wrap(e, "'--env'");
+	if (s->connect_to && host_check_connect_to(s->connect_to, e) < 0)
+		return -1;
+	if (!s->hosts->n || s->hosts->n > CONN_HOSTS_MAX) {
+		err_set(e, ERR_USAGE, "a connection has 1 to %d hosts", CONN_HOSTS_MAX);
+		return err_hint(e, "--host api.example.com");
+	}
+	for (size_t i = 0; i < s->hosts->n; i++)
+		if (parse_host(s->hosts->v[i], &row, e) < 0)
+			return -1;
+	return 0;
+}
+
+int conn_check_value(const struct secret *v, struct err *e)
+{
+	if (!http_value_ok(v->data, v->n))
+		return err_set(e, ERR_USAGE, "the key holds a control character");
+	/* A server sees a field without the space around it; an echo would not be the value. */
+	if (v->data[0] == ' ' || v->data[v->n - 1] == ' ')
+		return err_set(e, ERR_USAGE, "the key begins or ends with a space");
+	return 0;
+}
+
+/* ---- changes ------------------------------------------------------------------------------- */
+
+static int put_value(struct state *st, int64_t id, const char *name, int64_t version,
+	const struct secret *value, struct err *e)
+{
+	BUF_AUTO blob = {0};
+	char tail[5];
+	struct seal_id sid = {"connections", id, name, version};
+	if (seal_record(st->public_key, &sid, value->data, value->n, &blob, e) < 0)
+		return -1;
+	secret_tail(tail, value);
+	return db_exec(st->db, e,
+		"UPDATE connections SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
+		"WHERE id = ?",
+		"bisiii", (const void *)blob.data, blob.len, version, tail, (int64_t)value->n,
+		clock_real_ms(), id);
+}
+
+static int put_hosts(struct state *st, int64_t id, const struct strv *hosts, struct err *e)
+{
+	if (db_exec(st->db, e, "DELETE FROM connection_hosts WHERE connection = ?", "i", id) < 0)
+		return -1;
+	for (size_t i = 0; i < hosts->n; i++) {
+		struct host_row row;
+		if (parse_host(hosts->v[i], &row, e) < 0 ||
+			db_exec(st->db, e,
+				"INSERT OR IGNORE INTO connection_hosts VALUES (?, ?, ?)", "isi",
+				id, row.name, (int64_t)row.port) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static json_t *spec_detail(const struct conn_spec *s)
+{
+	json_t *hosts = json_array();
+	for (size_t i = 0; i < s->hosts->n; i++)
+		json_array_append_new(hosts, json_string(s->hosts->v[i]));
+	return json_pack("{s:o,s:s,s:s,s:b,s:s?,s:b}", "hosts", hosts, "env", s->env, "auth",
+		s->auth, "allow_private", (int)s->allow_private, "connect_to", s->connect_to, "ca",
+		s->ca != NULL);
+}
+
+static int insert_row(struct state *st, const char *name, const struct conn_spec *s,
+	const struct secret *value, struct err *e)
+{
+	int64_t now = clock_real_ms();
+	if (db_exec(st->db, e,
+		    "INSERT INTO connections (name, env, auth, allow_private, connect_to, ca, "
+		    "created, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		    "sssisbii", name, s->env, s->auth, (int64_t)s->allow_private, s->connect_to,
+		    (const void *)s->ca, s->ca_len, now, now) < 0)
+		return -1;
+	int64_t id = db_last_id(st->db);
+	if (put_hosts(st, id, s->hosts, e) < 0)
+		return -1;
+	return value ? put_value(st, id, name, 1, value, e) : 0;
+}
+
+int conn_add(struct state *st, const char *name, const struct conn_spec *s,
+	const struct secret *value, struct err *e)
+{
+	if (conn_check(name, s, e) < 0 || (value && conn_check_value(value, e) < 0) ||
+		state_begin(st, e) < 0)
+		return -1;
+	int r = 0;
+	if (conn_exists(st, name)) {
+		err_set(e, ERR_CONFLICT, "there is a connection '%s' already", name);
+		r = err_hint(e, "evctl-conn set %s, evctl-conn rotate %s, or add --if-missing",
+			name, name);
+	}
+	if (r == 0)
+		r = insert_row(st, name, s, value, e);
+	return state_finish(st, r, "conn add", name, spec_detail(s), e);
+}
+
+int conn_set(struct state *st, const struct conn *c, const struct conn_spec *s, struct err *e)
+{
+	if (conn_check(c->name, s, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"UPDATE connections SET env = ?, auth = ?, allow_private = ?, connect_to = ?, "
+		"ca = ?, changed = ? WHERE id = ?",
+		"ssisbii", s->env, s->auth, (int64_t)s->allow_private, s->connect_to,
+		(const void *)s->ca, s->ca_len, clock_real_ms(), c->id);
+	if (r == 0)
+		r = put_hosts(st, c->id, s->hosts, e);
+	return state_finish(st, r, "conn set", c->name, spec_detail(s), e);
+}
+
+int conn_rotate(struct state *st, const struct conn *c, const struct secret *value, struct err *e)
+{
+	CONN_AUTO now = {0};
+	if (conn_check_value(value, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	/* Read again under the lock: two rotations at once must not share a version. */
+	int r = conn_find(st, c->name, &now, e);
+	if (r == 0)
+		r = put_value(st, now.id, now.name, now.version + 1, value, e);
+	return state_finish(st, r, "conn rotate", c->name, NULL, e);
+}
+
+int conn_remove(struct state *st, const struct conn *c, struct err *e)
+{
+	STRV_AUTO users = {0};
+	if (state_begin(st, e) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT x.name FROM grants g JOIN experts x ON x.id = g.expert "
+		"WHERE g.connection = ? ORDER BY x.name",
+		"i", c->id);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(&users, col_text(q, 0));
+	query_free(&q);
+	if (r == 0 && users.n) {
+		STR_AUTO all = strv_join(&users, ", ");
+		err_set(e, ERR_CONFLICT, "connection '%s' is granted to: %s", c->name,
+			all ? all : "");
+		r = err_hint(e, "evctl-conn revoke %s %s", c->name, users.v[0]);
+	}
+	if (r == 0)
+		r = db_exec(st->db, e, "DELETE FROM connections WHERE id = ?", "i", c->id);
+	return state_finish(st, r, "conn rm", c->name, NULL, e);
+}
+
+/* ---- grants -------------------------------------------------------------------------------- */
+
+static const char *payer_word(bool buyer_pays)
+{
+	return buyer_pays ? "buyer" : "builder";
+}
+
+int conn_granted(struct state *st, const struct conn *c, const struct expert *x, bool *granted,
+	bool *buyer_pays, struct err *e)
+{
+	int64_t n;
+	int r = db_number(st->db, e, &n, granted,
+		"SELECT payer = 'buyer' FROM grants WHERE connection = ? AND expert = ?", "ii",
+		c->id, x->id);
+	*buyer_pays = *granted && n;
+	return r;
+}
+
+int conn_grant(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,
+	bool *changed, struct err *e)
+{
+	bool granted, was;
+	*changed = false;
+	if (!buyer_pays && !c->has_value) {
+		err_set(e, ERR_CONFLICT, "connection '%s' has no key of yours to pay with",
+			c->name);
+		return err_hint(e, "evctl-conn rotate %s, or grant it with --payer buyer", c->name);
+	}
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = conn_granted(st, c, x, &granted, &was, e);
+	if (r == 0 && granted && was == buyer_pays) {
+		state_rollback(st);
+		return 0;
+	}
+	if (r == 0)
+		r = db_exec(st->db, e,
+			"INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT (connection, expert) "
+			"DO UPDATE SET payer = excluded.payer",
+			"iis", c->id, x->id, payer_word(buyer_pays));
+	*changed = true;
+	return state_finish(st, r, "conn grant", c->name,
+		json_pack("{s:s,s:s}", "expert", x->name, "payer", payer_word(buyer_pays)), e);
+}
+
+int conn_revoke(struct state *st, const struct conn *c, const struct expert *x, bool *changed,
+	struct err *e)
+{
+	*changed = false;
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e, "DELETE FROM grants WHERE connection = ? AND expert = ?", "ii",
+		c->id, x->id);
+	if (r == 0 && db_changes(st->db) == 0) {
+		state_rollback(st);
+		return 0;
+	}
+	*changed = true;
+	return state_finish(
+		st, r, "conn revoke", c->name, json_pack("{s:s}", "expert", x->name), e);
+}
+
+/* ---- buyers -------------------------------------------------------------------------------- */
+
+/* What a key of this connection reaches now, in the words of cred_scope(). */
+static json_t *scope_of(const struct conn *c)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < c->hosts.n; i++)
+		json_array_append_new(
+			out, json_sprintf("%s%s%s%s%s", c->hosts.v[i],
+				     c->allow_private ? " allow-private" : "",
+				     c->connect_to ? " connect-to " : "",
+				     c->connect_to ? c->connect_to : "", c->ca ? " ca" : ""));
+	return out;
+}
+
+static int put_buyer_value(struct state *st, const struct conn *c, const struct expert *x,
+	const char *buyer, const struct secret *value, struct err *e)
+{
+	JSON_AUTO scope = scope_of(c);
+	BUF_AUTO hosts = {0};
+	BUF_AUTO blob = {0};
+	char tail[5];
+	json_to_buf(scope, &hosts);
+	if (db_exec(st->db, e,
+		    "INSERT INTO connection_values (connection, expert, buyer, version, hosts, "
+		    "changed) VALUES (?, ?, ?, 1, ?, ?) ON CONFLICT (connection, expert, buyer) "
+		    "DO UPDATE SET version = version + 1, hosts = excluded.hosts, "
+		    "changed = excluded.changed",
+		    "iissi", c->id, x->id, buyer, buf_str(&hosts), clock_real_ms()) < 0)
+		return -1;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, version FROM connection_values "
+		"WHERE connection = ? AND expert = ? AND buyer = ?",
+		"iis", c->id, x->id, buyer);
+	if (!q || query_step(q, e) < 0)
+		return -1;
+	int64_t id = col_int(q, 0), version = col_int(q, 1);
+	secret_tail(tail, value);
+	struct seal_id sid = {"connection_values", id, buyer, version};
+	if (seal_record(st->public_key, &sid, value->data, value->n, &blob, e) < 0)
+		return -1;
+	return db_exec(st->db, e,
+		"UPDATE connection_values SET value = ?, tail = ?, length = ? WHERE id = ?", "bsii",
+		(const void *)blob.data, blob.len, tail, (int64_t)value->n, id);
+}
+
+static int check_buyer_pays(
+	struct state *st, const struct conn *c, const struct expert *x, struct err *e)
+{
+	bool granted, buyer_pays;
+	if (conn_granted(st, c, x, &granted, &buyer_pays, e) < 0)
+		return -1;
+	if (buyer_pays)
+		return 0;
+	if (granted)
+		err_set(e, ERR_CONFLICT, "connection '%s' is paid for by the builder in '%s'",
+			c->name, x->name);
+	else
+		err_set(e, ERR_CONFLICT, "connection '%s' is not granted to '%s'", c->name,
+			x->name);
+	return err_hint(e, "evctl-conn grant %s %s --payer buyer", c->name, x->name);
+}
+
+int conn_supply(struct state *st, const struct conn *c, const struct expert *x, const char *buyer,
+	const struct secret *value, struct err *e)
+{
+	CONN_AUTO now = {0};
+	if (name_check("buyer", buyer, e) < 0 || conn_check_value(value, e) < 0 ||
+		state_begin(st, e) < 0)
+		return -1;
+	/* The hosts agreed to are those of this moment: read under the lock. */
+	int r = conn_find(st, c->name, &now, e);
+	if (r == 0)
+		r = check_buyer_pays(st, &now, x, e);
+	if (r == 0)
+		r = put_buyer_value(st, &now, x, buyer, value, e);
+	return state_finish(st, r, "conn supply", c->name,
+		json_pack("{s:s,s:s}", "expert", x->name, "buyer", buyer), e);
+}
+
+int conn_withdraw(struct state *st, const struct conn *c, const struct expert *x, const char *buyer,
+	struct err *e)
+{
+	if (name_check("buyer", buyer, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"DELETE FROM connection_values WHERE connection = ? AND expert = ? AND buyer = ?",
+		"iis", c->id, x->id, buyer);
+	if (r == 0 && db_changes(st->db) == 0) {
+		err_set(e, ERR_NOTFOUND, "buyer '%s' has supplied no key of '%s' for '%s'", buyer,
+			c->name, x->name);
+		r = err_hint(e, "evctl-conn show %s", c->name);
+	}
+	return state_finish(st, r, "conn withdraw", c->name,
+		json_pack("{s:s,s:s}", "expert", x->name, "buyer", buyer), e);
+}
+
+/* ---- the key for a call -------------------------------------------------------------------- */
+
+static int builder_key(struct state *st, const struct conn *c, struct secret *out, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		st->db, e, "SELECT value, version FROM connections WHERE id = ?", "i", c->id);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0 || col_null(q, 0)) {
+		err_set(e, ERR_NOTFOUND, "connection '%s' has no key of yours", c->name);
+		return err_hint(e, "evctl-conn rotate %s", c->name);
+	}
+	size_t n;
+	const void *p = col_blob(q, 0, &n);
+	struct seal_id sid = {"connections", c->id, c->name, col_int(q, 1)};
+	return seal_open(&st->private_key, &sid, p, n, out, e);
+}
+
+static bool array_has(const json_t *a, const char *text)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach(a, i, v)
+	{
+		if (strcmp(json_string_value(v) ? json_string_value(v) : "", text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int missing(const struct conn *c, const struct expert *x, const char *buyer,
+	const char *wider, struct err *e)
+{
+	if (wider)
+		err_set(e, ERR_MISSING_KEY,
+			"%s was supplied before connection '%s' reached '%s'; supply it again",
+			c->env, c->name, wider);
+	else
+		err_set(e, ERR_MISSING_KEY,
+			"buyer '%s' has not supplied %s, which connection '%s' "
+			"needs",
+			buyer, c->env, c->name);
+	return err_hint(e, "evctl-conn supply %s --expert %s --buyer %s", c->name, x->name, buyer);
+}
+
+/* A key goes nowhere that its owner has not agreed to. */
+static int check_agreed(const struct conn *c, const struct expert *x, const char *buyer,
+	const char *hosts, struct err *e)
+{
+	JSON_AUTO agreed = json_parse("hosts", hosts, strlen(hosts), e);
+	JSON_AUTO scope = scope_of(c);
+	size_t i;
+	json_t *v;
+	if (!agreed)
+		return -1;
+	json_array_foreach(scope, i, v)
+	{
+		if (!array_has(agreed, json_string_value(v)))
+			return missing(c, x, buyer, json_string_value(v), e);
+	}
+	return 0;
+}
+
+static int buyer_key(struct state *st, const struct conn *c, const struct expert *x,
+	const char *buyer, struct secret *out, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, version, value, hosts FROM connection_values "
+		"WHERE connection = ? AND expert = ? AND buyer = ?",
+		"iis", c->id, x->id, buyer);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0 || col_null(q, 2))
+		return missing(c, x, buyer, NULL, e);
+	if (check_agreed(c, x, buyer, col_text(q, 3), e) < 0)
+		return -1;
+	size_t n;
+	const void *p = col_blob(q, 2, &n);
+	struct seal_id sid = {"connection_values", col_int(q, 0), buyer, col_int(q, 1)};
+	return seal_open(&st->private_key, &sid, p, n, out, e);
+}
+
+int conn_key(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,
+	const char *buyer, struct secret *out, struct err *e)
+{
+	if (!buyer_pays)
+		return builder_key(st, c, out, e);
+	return buyer_key(st, c, x, buyer ? buyer : CONN_BUILDER, out, e);
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+static json_t *texts(struct state *st, int64_t id, const char *sql, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e, sql, "i", id);
+	json_t *a = json_array();
+	while (q && query_step(q, e) > 0)
+		json_array_append_new(a, json_string(col_text(q, 0)));
+	return a;
+}
+
+static json_t *hosts_of(struct state *st, int64_t id, struct err *e)
+{
+	return texts(st, id,
+		"SELECT " TEXT_SQL " FROM connection_hosts WHERE connection = ? ORDER BY 1", e);
+}
+
+static json_t *grants_of(struct state *st, int64_t id, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT x.name, g.payer FROM grants g JOIN experts x ON x.id = g.expert "
+		"WHERE g.connection = ? ORDER BY x.name",
+		"i", id);
+	json_t *a = json_array();
+	while (q && query_step(q, e) > 0)
+		json_array_append_new(a,
+			json_pack("{s:s,s:s}", "expert", col_text(q, 0), "payer", col_text(q, 1)));
+	return a;
+}
+
+static json_t *flags_of(struct query *q)
+{
+	json_t *flags = host_flags("", col_int(q, 4), false, col_text(q, 5), col_int(q, 6), false);
+	if (col_int(q, 7) && col_int(q, 9) < CRED_SHORT)
+		json_array_append_new(flags, json_string("! short"));
+	if (!col_int(q, 7))
+		json_array_append_new(flags, json_string("no key"));
+	return flags;
+}
+
+static json_t *conn_row(struct state *st, struct query *q, struct err *e)
+{
+	char mask[32], created[24], changed[24];
+	int64_t id = col_int(q, 0);
+	secret_mask(mask, col_text(q, 8));
+	return json_pack("{s:s,s:o,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:b,s:s?,s:b,s:I,s:s,s:s}", "name",
+		col_text(q, 1), "hosts", hosts_of(st, id, e), "env", col_text(q, 2), "auth",
+		col_text(q, 3), "hint", col_int(q, 7) ? json_string(mask) : json_null(), "flags",
+		flags_of(q), "experts",
+		texts(st, id,
+			"SELECT x.name || ' (' || g.payer || ')' FROM grants g JOIN experts x "
+			"ON x.id = g.expert WHERE g.connection = ? ORDER BY x.name",
+			e),
+		"grants", grants_of(st, id, e), "supplied",
+		texts(st, id,
+			"SELECT v.buyer || ' for ' || x.name FROM connection_values v JOIN experts "
+			"x "
+			"ON x.id = v.expert WHERE v.connection = ? ORDER BY x.name, v.buyer",
+			e),
+		"allow_private", (int)col_int(q, 4), "connect_to", col_text(q, 5), "ca",
+		(int)col_int(q, 6), "version", (json_int_t)col_int(q, 10), "created",
+		output_time(col_int(q, 11), created, sizeof created), "changed",
+		output_time(col_int(q, 12), changed, sizeof changed));
+}
+
+json_t *conn_list(struct state *st, const char *name, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, name, env, auth, allow_private, connect_to, ca IS NOT NULL, "
+		"value IS NOT NULL, tail, length, version, created, changed FROM connections "
+		"WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
+		"s", name);
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(rows, conn_row(st, q, e));
+	if (r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}
+
+json_t *conn_list_of(struct state *st, int64_t expert_id, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT c.id, c.name, c.env, c.auth, c.allow_private, c.connect_to, "
+		"c.ca IS NOT NULL, 1, '', 99, g.payer FROM grants g "
+		"JOIN connections c ON c.id = g.connection WHERE g.expert = ? ORDER BY c.name",
+		"i", expert_id);
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(
+			rows, json_pack("{s:s,s:s,s:o,s:s,s:o}", "name", col_text(q, 1), "env",
+				      col_text(q, 2), "hosts", hosts_of(st, col_int(q, 0), e),
+				      "payer", col_text(q, 10), "flags", flags_of(q)));
+	if (r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}

@@ -1,0 +1,85 @@
+/*
+ * Connections: outside APIs that an expert calls through the broker. A connection is its exact
+ * hosts, the env var name that buyers see, an auth style and a key; a grant gives it to an expert
+ * and says whose key pays. Changes run in a transaction of their own, as in state/cred.h.
+ *
+ * Hosts are kept in their canonical text ("x", "x:8443", gate/host.h), sorted; never a wildcard.
+ */
+#ifndef EVCTL_STATE_CONN_H
+#define EVCTL_STATE_CONN_H
+
+#include "base/strv.h"
+#include "state/expert.h"
+#include "state/host.h"
+#include "state/state.h"
+
+#define CONN_AUTH_MAX 80
+#define CONN_HOSTS_MAX 64
+#define CONN_BUILDER "builder" /* the reserved buyer: the builder's own value of a buyer's key */
+
+struct conn {
+	int64_t id, version;
+	char name[65], env[65];
+	char auth[CONN_AUTH_MAX]; /* "bearer" or "header:NAME" */
+	struct strv hosts;
+	bool allow_private;
+	char *connect_to; /* "ADDR:PORT" or NULL */
+	char *ca;	  /* PEM, ca_len bytes and a NUL; NULL: the system's roots */
+	size_t ca_len;
+	bool has_value;
+	int64_t length; /* of the builder's value, bytes */
+};
+#define CONN_AUTO __attribute__((cleanup(conn_free))) struct conn
+void conn_free(struct conn *c);
+
+/* What add and set write as a whole. Borrowed. */
+struct conn_spec {
+	const struct strv *hosts; /* as people write them, at least one */
+	const char *env, *auth;
+	bool allow_private;
+	const char *connect_to, *ca;
+	size_t ca_len;
+};
+
+/* Fills a zeroed conn; ERR_NOTFOUND with a near name, or the command that adds it. */
+int conn_find(struct state *st, const char *name, struct conn *c, struct err *e);
+bool conn_exists(struct state *st, const char *name);
+/* ERR_USAGE for what the contract refuses: wildcards, names, auth styles, addresses. */
+int conn_check(const char *name, const struct conn_spec *s, struct err *e);
+/* value NULL: no key of the builder's; every grant is then the buyer's to pay. */
+int conn_add(struct state *st, const char *name, const struct conn_spec *s,
+	const struct secret *value, struct err *e);
+int conn_set(struct state *st, const struct conn *c, const struct conn_spec *s, struct err *e);
+int conn_rotate(struct state *st, const struct conn *c, const struct secret *value, struct err *e);
+/* ERR_CONFLICT lists the experts that it is granted to. */
+int conn_remove(struct state *st, const struct conn *c, struct err *e);
+/* Fit to be sent as a header and to be found again in an echo; ERR_USAGE otherwise. */
+int conn_check_value(const struct secret *value, struct err *e);
+
+/* *changed is false where it was so already. */
+int conn_grant(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,
+	bool *changed, struct err *e);
+int conn_revoke(struct state *st, const struct conn *c, const struct expert *x, bool *changed,
+	struct err *e);
+/* One buyer's own key, for one expert; records the hosts that the buyer agrees to by it. */
+int conn_supply(struct state *st, const struct conn *c, const struct expert *x, const char *buyer,
+	const struct secret *value, struct err *e);
+int conn_withdraw(struct state *st, const struct conn *c, const struct expert *x, const char *buyer,
+	struct err *e);
+
+/* Whether it is granted to the expert now, and who pays. */
+int conn_granted(struct state *st, const struct conn *c, const struct expert *x, bool *granted,
+	bool *buyer_pays, struct err *e);
+/*
+ * The key of the grant's payer; buyer NULL is the builder. Needs state_unlock(). Where the buyer
+ * pays: ERR_MISSING_KEY, naming the env var, when that buyer gave none, or gave it for fewer hosts.
+ */
+int conn_key(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,
+	const char *buyer, struct secret *out, struct err *e);
+
+/* name NULL: all. Values masked. */
+json_t *conn_list(struct state *st, const char *name, struct err *e);
+/* What an expert has been granted: [{name, env, hosts, payer, flags}], by name. */
+json_t *conn_list_of(struct state *st, int64_t expert_id, struct err *e);
+
+#endif
