@@ -249,10 +249,11 @@ void conn_drain(struct conn *c)
 	int64_t limit = clock_mono_ms() + DRAIN_MS;
 	if (c->deadline > limit)
 		c->deadline = limit;
-	if (c->dead)
+	if (c->dead || conn_flush(c) < 0)
 		return;
-	if (!c->tls)
-		shutdown(c->fd, SHUT_WR);
+	if (c->tls)
+		gnutls_bye(c->tls, GNUTLS_SHUT_WR);
+	shutdown(c->fd, SHUT_WR);
 	for (size_t total = 0; total < DRAIN_BYTES;) {
 		char waste[16384];
 		ssize_t n = recv(c->fd, waste, sizeof waste, 0); /* undecrypted: nobody reads it */

@@ -33,10 +33,10 @@ struct policy_where {
 };
 
 struct policy_verdict {
-	const struct policy_row *row; /* NULL: refused */
-	char host[HOST_MAX];	      /* canonical; "" when it was none */
-	int status;		      /* to refuse with */
-	const char *reason, *why;     /* X-Evctl-Gate's word, and the sentence */
+	const struct policy_row *row;	   /* NULL: refused */
+	char host[HOST_MAX];		   /* canonical; "" when it was none */
+	int status;			   /* to refuse with */
+	const char *reason, *why;	   /* X-Evctl-Gate's word, and the sentence */
 	char hint[2 * HOST_TEXT_MAX + 80]; /* the command that would allow it, or "" */
 };
 

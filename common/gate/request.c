@@ -776,7 +776,7 @@ static void put_refusal(struct request *r)
 		conn_put(r->c, body.data, body.len);
 	buf_free(&body);
 	conn_flush(r->c);
-	if (r->close && !r->c->dead)
+	if (!r->body_done && !r->c->dead)
 		conn_drain(r->c);
 }
 
