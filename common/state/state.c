@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "state/keyfile.h"
+#include "state/migrate.h"
 
 char *state_dir(const struct invocation *in, struct err *e)
 {
@@ -58,6 +59,11 @@ int state_open(struct state *st, const struct invocation *in, enum state_mode mo
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (db_open(&st->db, path, mode == STATE_READ, e) < 0)
 		return -1;
+	int64_t version;
+	if (db_version(st->db, &version, e) < 0)
+		return -1;
+	if (version < DB_SCHEMA_VERSION && migrate_state(st, e) < 0)
+		return -1;
 	return load_public_key(st, e);
 }
 
@@ -83,7 +89,8 @@ static int first_key(struct state *st, bool passphrase, struct err *e)
 			return -1;
 		seal_public_of(&st->private_key, st->public_key);
 	} else if (seal_new_keypair(st->public_key, &st->private_key, e) < 0 ||
-		   keyfile_write(st->in, path, &st->private_key, passphrase, e) < 0) {
+		   keyfile_write(st->in, path, &st->private_key,
+			   passphrase ? "passphrase-fd" : NULL, e) < 0) {
 		return -1;
 	}
 	st->key_from = strdup(path);
@@ -110,7 +117,7 @@ int state_init(struct state *st, const struct invocation *in, bool passphrase, s
 		return err_errno(e, ERR_FAIL, "cannot make '%s' private", st->dir);
 	if (first_key(st, passphrase, e) < 0 || db_create(&st->db, path, e) < 0)
 		return -1;
-	if (state_begin(st, e) < 0 ||
+	if (db_begin(st->db, e) < 0 ||
 		db_exec(st->db, e, "INSERT INTO meta VALUES ('public_key', ?)", "b",
 			(const void *)st->public_key, (size_t)SEAL_KEY_BYTES) < 0 ||
 		audit_add(st, "state init", "state", NULL, e) < 0 || state_commit(st, e) < 0) {
@@ -125,7 +132,7 @@ int state_unlock(struct state *st, struct err *e)
 {
 	if (st->private_key.data)
 		return 0;
-	if (keyfile_find(st->in, st->dir, &st->private_key, &st->key_from, e) < 0)
+	if (keyfile_find(st->in, st->dir, st->public_key, &st->private_key, &st->key_from, e) < 0)
 		return -1;
 	unsigned char mine[SEAL_KEY_BYTES];
 	seal_public_of(&st->private_key, mine);
@@ -138,22 +145,39 @@ int state_unlock(struct state *st, struct err *e)
 	return err_hint(e, "give the key whose fingerprint is %s: --key-file FILE", print);
 }
 
+/* The public key is read under the lock: a new key may have come since the state was opened. */
 int state_begin(struct state *st, struct err *e)
 {
-	return db_begin(st->db, e);
+	if (st->depth == 0 && db_begin(st->db, e) < 0)
+		return -1;
+	st->depth++;
+	return 0;
 }
 
 int state_commit(struct state *st, struct err *e)
 {
-	if (db_commit(st->db, e) == 0)
-		return 0;
-	db_rollback(st->db);
-	return -1;
+	if (st->doomed) {
+		state_rollback(st);
+		return err_set(e, ERR_FAIL, "a change within this one failed; nothing was changed");
+	}
+	if (st->depth == 1 && db_commit(st->db, e) < 0) {
+		state_rollback(st);
+		return -1;
+	}
+	st->depth--;
+	return 0;
 }
 
 void state_rollback(struct state *st)
 {
+	if (st->depth > 1) { /* the whole goes when the outermost ends */
+		st->depth--;
+		st->doomed = true;
+		return;
+	}
 	db_rollback(st->db);
+	st->depth = 0;
+	st->doomed = false;
 }
 
 int state_finish(struct state *st, int r, const char *action, const char *object, json_t *detail,

@@ -17,6 +17,8 @@ struct state {
 	struct secret private_key; /* empty until state_unlock() */
 	const struct invocation *in;
 	char *key_from; /* where the private key was found; for messages */
+	int depth;	/* of transactions */
+	bool doomed;	/* one within the outermost failed */
 };
 #define STATE_AUTO __attribute__((cleanup(state_close))) struct state
 
@@ -32,6 +34,10 @@ int state_init(struct state *st, const struct invocation *in, bool passphrase, s
 /* Finds, checks and loads the private key; ERR_KEY if missing, wrong or readable by others. */
 int state_unlock(struct state *st, struct err *e);
 
+/*
+ * Transactions nest: one begun within another joins it, and what fails within fails the whole, so
+ * that many changes can be made as one (apply/apply.c).
+ */
 int state_begin(struct state *st, struct err *e);
 int state_commit(struct state *st, struct err *e);
 /* Undoes an open transaction; harmless without one. Called by state_close() too. */

@@ -1,0 +1,590 @@
+#include "apply/apply.h"
+#include "base/file.h"
+#include "state/conn.h"
+#include "state/cred.h"
+#include "state/expert.h"
+#include "state/host.h"
+#include "verify/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CA_MAX ((size_t)1 << 20)
+
+struct applying {
+	struct state *st;
+	const struct applyfile *a;
+	const struct apply_options *o;
+	struct apply_result *r;
+};
+
+void apply_result_free(struct apply_result *r)
+{
+	json_decref(r->changes);
+	json_decref(r->missing);
+	*r = (struct apply_result){0};
+}
+
+static void note(struct applying *ap, const char *op, const char *kind, const char *name,
+	const char *detail)
+{
+	json_array_append_new(ap->r->changes,
+		json_pack("{s:s,s:s,s:s,s:s}", "op", op, "kind", kind, "name", name, "detail",
+			detail ? detail : ""));
+}
+
+static void miss(struct applying *ap, const char *kind, const char *name, int line, const char *hint)
+{
+	json_array_append_new(ap->r->missing,
+		json_pack("{s:s,s:s,s:i,s:s}", "kind", kind, "name", name, "line", line, "hint", hint));
+}
+
+static int at(const struct applying *ap, int line, int col, struct err *e)
+{
+	return err_wrap(e, "%s:%d:%d", ap->o->file, line, col);
+}
+
+/* A path of the file, which starts where the file is. The caller frees. */
+static char *beside_file(const struct applying *ap, const char *path)
+{
+	const char *slash = strrchr(ap->o->file, '/');
+	char *out = NULL;
+	if (path[0] == '/' || !slash)
+		return strdup(path);
+	if (asprintf(&out, "%.*s/%s", (int)(slash - ap->o->file), ap->o->file, path) < 0)
+		return NULL;
+	return out;
+}
+
+static int read_ca(const struct applying *ap, const char *path, struct buf *pem, struct err *e)
+{
+	STR_AUTO real = beside_file(ap, path);
+	pem->limit = CA_MAX;
+	if (!real)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (file_read(real, pem, e) < 0)
+		return -1;
+	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----"))
+		return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", path);
+	return 0;
+}
+
+/* ---- what only a person can bring ---------------------------------------------------------- */
+
+static bool names_credential(const struct applyfile *a, const char *name)
+{
+	for (size_t i = 0; i < a->ncredentials; i++)
+		if (strcmp(a->credentials[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void find_missing_credentials(struct applying *ap)
+{
+	char hint[160];
+	for (size_t i = 0; i < ap->a->ncredentials; i++) {
+		const struct apply_credential *c = &ap->a->credentials[i];
+		if (cred_exists(ap->st, c->name))
+			continue;
+		snprintf(hint, sizeof hint, "evctl-cred add %s%s%s", c->name,
+			c->payer && strcmp(c->payer, "buyer") == 0 ? " --payer buyer" : "",
+			c->sealed == APPLY_YES ? " --sealed" : "");
+		miss(ap, "credential", c->name, c->line, hint);
+	}
+	for (size_t i = 0; i < ap->a->nhosts; i++) {
+		const struct apply_host *h = &ap->a->hosts[i];
+		if (!h->bind || names_credential(ap->a, h->bind) || cred_exists(ap->st, h->bind))
+			continue;
+		snprintf(hint, sizeof hint, "evctl-cred add %s", h->bind);
+		miss(ap, "credential", h->bind, h->line, hint);
+	}
+}
+
+static bool builder_pays(const struct apply_connection *c)
+{
+	for (size_t i = 0; i < c->ngrants; i++)
+		if (strcmp(c->grants[i].payer, "builder") == 0)
+			return true;
+	return false;
+}
+
+/* A connection whose key the builder brings cannot be made here: its value is no part of a file. */
+static void find_missing_connections(struct applying *ap)
+{
+	for (size_t i = 0; i < ap->a->nconnections; i++) {
+		const struct apply_connection *c = &ap->a->connections[i];
+		CONN_AUTO old = {0};
+		struct err quiet = {0};
+		bool exists = conn_find(ap->st, c->name, &old, &quiet) == 0;
+		if (!builder_pays(c) || (exists && old.has_value))
+			continue;
+		BUF_AUTO hint = {0};
+		if (exists)
+			buf_addf(&hint, "evctl-conn rotate %s", c->name);
+		else
+			buf_addf(&hint, "evctl-conn add %s --env %s --auth %s", c->name, c->env, c->auth);
+		for (size_t k = 0; !exists && k < c->hosts.n; k++)
+			buf_addf(&hint, " --host %s", c->hosts.v[k]);
+		miss(ap, "connection", c->name, c->line, buf_str(&hint));
+	}
+}
+
+/* ---- credentials and hosts ----------------------------------------------------------------- */
+
+static int apply_credential(struct applying *ap, const struct apply_credential *w, struct err *e)
+{
+	struct cred c;
+	if (cred_find(ap->st, w->name, &c, e) < 0)
+		return at(ap, w->line, w->col, e);
+	bool buyer = w->payer && strcmp(w->payer, "buyer") == 0;
+	if (w->payer && buyer != c.buyer_pays) {
+		if (cred_set_payer(ap->st, &c, buyer, e) < 0)
+			return at(ap, w->line, w->col, e);
+		note(ap, "~", "credential", c.name, buyer ? "payer buyer" : "payer stored");
+	}
+	if (w->sealed != APPLY_UNSAID && (w->sealed == APPLY_YES) != c.sealed) {
+		if (cred_set_sealed(ap->st, &c, w->sealed == APPLY_YES, e) < 0)
+			return at(ap, w->line, w->col, e);
+		note(ap, "~", "credential", c.name, c.sealed ? "no longer sealed" : "sealed");
+	}
+	return 0;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_options(const struct host_options *a, const struct host_options *b)
+{
+	return a->allow_private == b->allow_private && a->plain == b->plain &&
+	       same_text(a->connect_to, b->connect_to) && a->ca_len == b->ca_len &&
+	       (!a->ca_len || memcmp(a->ca, b->ca, a->ca_len) == 0);
+}
+
+static int bind_host(struct applying *ap, const char *text, const char *key, struct err *e)
+{
+	struct host h;
+	struct cred c;
+	if (host_find(ap->st, text, &h, e) < 0 || (key && cred_find(ap->st, key, &c, e) < 0))
+		return -1;
+	if (strcmp(h.bound, key ? key : "") == 0)
+		return 0;
+	note(ap, "~", "bind", h.text, key ? key : "egress only");
+	return host_bind(ap->st, &h, key ? &c : NULL, e);
+}
+
+static int add_host(struct applying *ap, const struct host_row *row, const struct host_options *o,
+	const char *key, struct err *e)
+{
+	struct cred c;
+	char text[HOST_TEXT_MAX];
+	if (key && cred_find(ap->st, key, &c, e) < 0)
+		return -1;
+	host_row_text(row, text);
+	note(ap, "+", "host", text, key);
+	return host_add(ap->st, row, o, key ? &c : NULL, e);
+}
+
+static int set_host(struct applying *ap, const struct host *h, const struct host_options *want,
+	const char *key, struct err *e)
+{
+	BUF_AUTO keep = {0};
+	struct host_options now;
+	if (host_options_of(ap->st, h, &now, &keep, e) < 0)
+		return -1;
+	if (!same_options(&now, want)) {
+		note(ap, "~", "host", h->text, "flags");
+		if (host_set(ap->st, h, want, e) < 0)
+			return -1;
+	}
+	return bind_host(ap, h->text, key, e);
+}
+
+static int apply_host(struct applying *ap, const struct apply_host *w, struct err *e)
+{
+	BUF_AUTO pem = {0};
+	struct host_row row;
+	struct host h;
+	struct err none = {0};
+	struct host_options o = {.allow_private = w->allow_private,
+		.plain = w->plain,
+		.connect_to = w->connect_to};
+	if (host_parse_row(w->host, &row, e) < 0 ||
+		(w->ca_file && read_ca(ap, w->ca_file, &pem, e) < 0))
+		return at(ap, w->line, w->col, e);
+	if (w->ca_file)
+		o.ca = pem.data, o.ca_len = pem.len;
+	int r;
+	if (host_find(ap->st, w->host, &h, &none) == 0)
+		r = set_host(ap, &h, &o, w->bind, e);
+	else if (none.code == ERR_NOTFOUND)
+		r = add_host(ap, &row, &o, w->bind, e);
+	else
+		r = err_set(e, none.code, "%s", none.msg);
+	return r < 0 ? at(ap, w->line, w->col, e) : 0;
+}
+
+/* ---- experts ------------------------------------------------------------------------------- */
+
+static int make_expert(struct applying *ap, const struct apply_expert *w, struct err *e)
+{
+	MANIFEST_AUTO m = {0};
+	TREE_AUTO t = {0};
+	STR_AUTO real = NULL;
+	STR_AUTO dir = w->dir ? beside_file(ap, w->dir) : NULL;
+	struct err none = {0};
+	EXPERT_AUTO x = {0};
+	bool exists = expert_find(ap->st, w->name, &x, &none) == 0;
+	if (!exists && !w->dir) {
+		err_set(e, ERR_NOTFOUND, "no expert '%s', and no 'dir' to make it from", w->name);
+		return err_hint(e, "add 'dir:' to the expert");
+	}
+	if (!dir)
+		return 0;
+	if (expert_read_dir(ap->st->in, dir, &real, &m, &t, e) < 0)
+		return -1;
+	if (!exists) {
+		note(ap, "+", "expert", w->name, real);
+		return expert_create(ap->st, real, &m, e);
+	}
+	if (strcmp(real, x.dir) == 0)
+		return 0;
+	note(ap, "~", "expert", w->name, real);
+	return expert_set_dir(ap->st, &x, real, &m, e);
+}
+
+/* The canonical text of each wanted host, so that spellings compare. */
+static int wanted_hosts(const struct apply_expert *w, struct strv *out, struct err *e)
+{
+	for (size_t i = 0; i < w->hosts.n; i++) {
+		struct host_row row;
+		char text[HOST_TEXT_MAX];
+		if (host_parse_row(w->hosts.v[i], &row, e) < 0)
+			return -1;
+		host_row_text(&row, text);
+		strv_add(out, text);
+	}
+	return 0;
+}
+
+static int attach_one(struct applying *ap, const struct expert *x, const char *text, bool attach,
+	struct err *e)
+{
+	struct host h;
+	bool changed = false;
+	if (host_find(ap->st, text, &h, e) < 0)
+		return -1;
+	int r = attach ? expert_attach(ap->st, x, &h, 1, &changed, e)
+		       : expert_detach(ap->st, x, &h, 1, &changed, e);
+	if (r == 0 && changed)
+		note(ap, attach ? "+" : "-", "attach", x->name, h.text);
+	return r;
+}
+
+static int attach_hosts(struct applying *ap, const struct apply_expert *w, struct err *e)
+{
+	STRV_AUTO wanted = {0};
+	EXPERT_AUTO x = {0};
+	EXPERT_VIEW_AUTO v = {0};
+	char text[HOST_TEXT_MAX];
+	if (!w->has_hosts)
+		return 0;
+	if (wanted_hosts(w, &wanted, e) < 0 || expert_find(ap->st, w->name, &x, e) < 0)
+		return -1;
+	v.id = x.id;
+	if (expert_load_hosts(ap->st, &v, e) < 0)
+		return -1;
+	for (size_t i = 0; i < v.nhosts; i++) {
+		expert_host_text(&v.hosts[i], text);
+		if (!strv_has(&wanted, text) && attach_one(ap, &x, text, false, e) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < wanted.n; i++)
+		if (attach_one(ap, &x, wanted.v[i], true, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int publish_expert(struct applying *ap, const char *name, struct err *e)
+{
+	EXPERT_VIEW_AUTO v = {0};
+	int version = 0;
+	if (expert_load(ap->st, name, EXPERT_DRAFT, &v, e) < 0 || verify_find(&v, e) < 0)
+		return -1;
+	JSON_AUTO verdict = verify_of_view(ap->st, &v, e);
+	if (!verdict)
+		return -1;
+	if (strcmp(verify_status(verdict), "red") == 0) {
+		err_set(e, ERR_FINDINGS, "expert '%s' is red: not published", name);
+		return err_hint(e, "evctl-verify %s", name);
+	}
+	if (expert_publish(ap->st, &v, v.reads, verify_status(verdict), false, &version, e) < 0)
+		return -1;
+	note(ap, "+", "publish", name, NULL);
+	return 0;
+}
+
+static int offer_expert(struct applying *ap, const struct apply_expert *w, struct err *e)
+{
+	EXPERT_AUTO x = {0};
+	int was;
+	if (w->published == APPLY_UNSAID)
+		return 0;
+	if (expert_find(ap->st, w->name, &x, e) < 0)
+		return -1;
+	if (w->published == APPLY_YES)
+		return x.published ? 0 : publish_expert(ap, w->name, e);
+	if (!x.published)
+		return 0;
+	note(ap, "-", "publish", w->name, NULL);
+	return expert_unpublish(ap->st, &x, &was, e);
+}
+
+static int apply_expert(struct applying *ap, const struct apply_expert *w, struct err *e)
+{
+	if (make_expert(ap, w, e) < 0 || attach_hosts(ap, w, e) < 0 || offer_expert(ap, w, e) < 0)
+		return at(ap, w->line, w->col, e);
+	return 0;
+}
+
+/* ---- connections --------------------------------------------------------------------------- */
+
+static bool same_hosts(const struct strv *stored, const struct strv *wanted)
+{
+	if (stored->n != wanted->n)
+		return false;
+	for (size_t i = 0; i < wanted->n; i++) {
+		struct host_row row;
+		struct err none = {0};
+		char text[HOST_TEXT_MAX];
+		if (host_parse_row(wanted->v[i], &row, &none) < 0)
+			return false;
+		host_row_text(&row, text);
+		if (!strv_has(stored, text))
+			return false;
+	}
+	return true;
+}
+
+static int make_connection(struct applying *ap, const struct apply_connection *w, struct err *e)
+{
+	BUF_AUTO pem = {0};
+	CONN_AUTO old = {0};
+	struct err none = {0};
+	if (w->ca_file && read_ca(ap, w->ca_file, &pem, e) < 0)
+		return -1;
+	struct conn_spec spec = {.hosts = &w->hosts,
+		.env = w->env,
+		.auth = w->auth,
+		.allow_private = w->allow_private,
+		.connect_to = w->connect_to,
+		.ca = w->ca_file ? pem.data : NULL,
+		.ca_len = w->ca_file ? pem.len : 0};
+	if (conn_find(ap->st, w->name, &old, &none) < 0) {
+		note(ap, "+", "connection", w->name, NULL);
+		return conn_add(ap->st, w->name, &spec, NULL, e);
+	}
+	if (same_hosts(&old.hosts, &w->hosts) && strcmp(old.env, w->env) == 0 &&
+		strcmp(old.auth, w->auth) == 0 && old.allow_private == w->allow_private &&
+		same_text(old.connect_to, w->connect_to) && old.ca_len == spec.ca_len &&
+		(!old.ca_len || memcmp(old.ca, spec.ca, old.ca_len) == 0))
+		return 0;
+	note(ap, "~", "connection", w->name, NULL);
+	return conn_set(ap->st, &old, &spec, e);
+}
+
+static int grant_one(struct applying *ap, const struct conn *c, const struct apply_grant *g, struct err *e)
+{
+	EXPERT_AUTO x = {0};
+	bool changed = false;
+	char what[160];
+	if (expert_find(ap->st, g->expert, &x, e) < 0 ||
+		conn_grant(ap->st, c, &x, strcmp(g->payer, "buyer") == 0, &changed, e) < 0)
+		return at(ap, g->line, g->col, e);
+	snprintf(what, sizeof what, "%s, payer %s", g->expert, g->payer);
+	if (changed)
+		note(ap, "+", "grant", c->name, what);
+	return 0;
+}
+
+static int revoke_others(struct applying *ap, const struct conn *c, const struct apply_connection *w,
+	struct err *e)
+{
+	STRV_AUTO names = {0};
+	if (expert_names(ap->st, &names, e) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		EXPERT_AUTO x = {0};
+		bool wanted = false, changed = false;
+		for (size_t k = 0; k < w->ngrants; k++)
+			wanted |= strcmp(w->grants[k].expert, names.v[i]) == 0;
+		if (wanted)
+			continue;
+		if (expert_find(ap->st, names.v[i], &x, e) < 0 ||
+			conn_revoke(ap->st, c, &x, &changed, e) < 0)
+			return -1;
+		if (changed)
+			note(ap, "-", "grant", c->name, names.v[i]);
+	}
+	return 0;
+}
+
+static int apply_connection(struct applying *ap, const struct apply_connection *w, struct err *e)
+{
+	CONN_AUTO c = {0};
+	if (make_connection(ap, w, e) < 0 || conn_find(ap->st, w->name, &c, e) < 0)
+		return at(ap, w->line, w->col, e);
+	for (size_t i = 0; i < w->ngrants; i++)
+		if (grant_one(ap, &c, &w->grants[i], e) < 0)
+			return -1;
+	return w->has_grants ? revoke_others(ap, &c, w, e) : 0;
+}
+
+/* ---- pruning ------------------------------------------------------------------------------- */
+
+static int all_names(struct state *st, const char *sql, struct strv *out, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e, sql, "");
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(out, col_text(q, 0));
+	return r;
+}
+
+static int prune_experts(struct applying *ap, struct err *e)
+{
+	STRV_AUTO names = {0};
+	if (!ap->a->has_experts)
+		return 0;
+	if (expert_names(ap->st, &names, e) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		EXPERT_AUTO x = {0};
+		bool wanted = false;
+		for (size_t k = 0; k < ap->a->nexperts; k++)
+			wanted |= strcmp(ap->a->experts[k].name, names.v[i]) == 0;
+		if (wanted)
+			continue;
+		note(ap, "-", "expert", names.v[i], NULL);
+		if (expert_find(ap->st, names.v[i], &x, e) < 0 || expert_remove(ap->st, &x, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int prune_connections(struct applying *ap, struct err *e)
+{
+	STRV_AUTO names = {0};
+	if (!ap->a->has_connections)
+		return 0;
+	if (all_names(ap->st, "SELECT name FROM connections", &names, e) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		CONN_AUTO c = {0};
+		struct apply_connection none = {.name = names.v[i]};
+		bool wanted = false;
+		for (size_t k = 0; k < ap->a->nconnections; k++)
+			wanted |= strcmp(ap->a->connections[k].name, names.v[i]) == 0;
+		if (wanted)
+			continue;
+		if (conn_find(ap->st, names.v[i], &c, e) < 0 || revoke_others(ap, &c, &none, e) < 0)
+			return -1;
+		note(ap, "-", "connection", names.v[i], NULL);
+		if (conn_remove(ap->st, &c, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int prune_hosts(struct applying *ap, struct err *e)
+{
+	STRV_AUTO texts = {0};
+	STRV_AUTO wanted = {0};
+	struct host_row row;
+	struct host h;
+	char text[HOST_TEXT_MAX];
+	if (!ap->a->has_hosts)
+		return 0;
+	for (size_t k = 0; k < ap->a->nhosts; k++) {
+		if (host_parse_row(ap->a->hosts[k].host, &row, e) < 0)
+			return -1;
+		host_row_text(&row, text);
+		strv_add(&wanted, text);
+	}
+	if (all_names(ap->st,
+		    "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END FROM hosts",
+		    &texts, e) < 0)
+		return -1;
+	for (size_t i = 0; i < texts.n; i++) {
+		if (strv_has(&wanted, texts.v[i]))
+			continue;
+		note(ap, "-", "host", texts.v[i], NULL);
+		if (host_find(ap->st, texts.v[i], &h, e) < 0 || host_remove(ap->st, &h, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int prune_credentials(struct applying *ap, struct err *e)
+{
+	STRV_AUTO names = {0};
+	struct cred c;
+	if (!ap->a->has_credentials)
+		return 0;
+	if (all_names(ap->st, "SELECT name FROM credentials", &names, e) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		if (names_credential(ap->a, names.v[i]))
+			continue;
+		note(ap, "-", "credential", names.v[i], NULL);
+		if (cred_find(ap->st, names.v[i], &c, e) < 0 || cred_remove(ap->st, &c, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int make_all(struct applying *ap, struct err *e)
+{
+	const struct applyfile *a = ap->a;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < a->ncredentials; i++)
+		r = apply_credential(ap, &a->credentials[i], e);
+	for (size_t i = 0; r == 0 && i < a->nhosts; i++)
+		r = apply_host(ap, &a->hosts[i], e);
+	for (size_t i = 0; r == 0 && i < a->nexperts; i++)
+		r = apply_expert(ap, &a->experts[i], e);
+	for (size_t i = 0; r == 0 && i < a->nconnections; i++)
+		r = apply_connection(ap, &a->connections[i], e);
+	if (r < 0 || !ap->o->prune)
+		return r;
+	/* Users before what they use. */
+	if (prune_experts(ap, e) < 0 || prune_connections(ap, e) < 0 || prune_hosts(ap, e) < 0)
+		return -1;
+	return prune_credentials(ap, e);
+}
+
+int apply_file(struct state *st, const struct applyfile *a, const struct apply_options *o,
+	struct apply_result *r, struct err *e)
+{
+	struct applying ap = {st, a, o, r};
+	*r = (struct apply_result){json_array(), json_array()};
+	find_missing_credentials(&ap);
+	find_missing_connections(&ap);
+	if (json_array_size(r->missing)) {
+		err_set(e, ERR_FINDINGS, "%zu of what the file names must be added first; nothing was "
+					 "changed",
+			json_array_size(r->missing));
+		return err_hint(e, "%s",
+			json_string_value(
+				json_object_get(json_array_get(r->missing, 0), "hint")));
+	}
+	if (state_begin(st, e) < 0)
+		return -1;
+	if (make_all(&ap, e) < 0 || o->dry) {
+		state_rollback(st);
+		return e->code ? -1 : 0;
+	}
+	return state_commit(st, e);
+}
