@@ -99,7 +99,7 @@ static int read_text(const struct source *s, const struct doc *map, const char *
 		return required ? -1 : 0;
 	if (doc_text(s->what, d, name, PATH_MAX_BYTES, false, out, s->e) < 0)
 		return -1;
-	return **out ? 0 : bad(s, d, name, "not empty");
+	return **out ? 0 : doc_fail(s->what, d, s->e, "%s is empty", name);
 }
 
 /* A word that a rule has to like. */
