@@ -69,3 +69,21 @@ json_t *json_text_or_null(const char *s)
 {
 	return s ? json_text(s, strlen(s)) : json_null();
 }
+
+const char *json_text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "";
+}
+
+bool json_array_has(const json_t *array, const char *word)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach(array, i, v) {
+		const char *s = json_string_value(v);
+		if (s && strcmp(s, word) == 0)
+			return true;
+	}
+	return false;
+}

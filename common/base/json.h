@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #define JSON_AUTO __attribute__((cleanup(json_auto_decref))) json_t *
 void json_auto_decref(json_t **j);
@@ -21,5 +22,9 @@ void json_to_buf(const json_t *j, struct buf *b);
 json_t *json_text(const char *p, size_t n);
 /* As json_text() of a C string, or null for NULL. */
 json_t *json_text_or_null(const char *s);
+/* A member's text, "" where it has none; owned by the object. */
+const char *json_text_of(const json_t *o, const char *key);
+/* Whether one of an array's texts is word. */
+bool json_array_has(const json_t *array, const char *word);
 
 #endif

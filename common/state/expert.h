@@ -83,6 +83,8 @@ int expert_load_meta(
 
 /* Appends the hosts of the view's snapshot, or of the draft of expert v->id; part of loading. */
 int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e);
+/* Appends one host as it is declared now. */
+int expert_load_host(struct state *st, struct expert_view *v, int64_t host, struct err *e);
 /* The host as "x", "x:8443", "*.x". out holds HOST_TEXT_MAX. */
 void expert_host_text(const struct expert_host *h, char *out);
 /* Its flags, as host_flags() words them. */

@@ -197,6 +197,14 @@ int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e)
 	return r;
 }
 
+int expert_load_host(struct state *st, struct expert_view *v, int64_t host, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		st->db, e, HOST_COLUMNS "hosts h " CREDENTIAL_JOIN "WHERE h.id = ?", "i", host);
+	int r = q ? query_step(q, e) : -1;
+	return r > 0 ? add_host(v, q, e) : r;
+}
+
 static int load_code(struct state *st, struct expert_view *v, struct query *q, struct err *e)
 {
 	SECRET_AUTO plain = {0};

@@ -178,18 +178,6 @@ static json_t *suspicious_of(const struct tree *t)
 	return out;
 }
 
-static bool holds(const json_t *array, const char *word)
-{
-	size_t i;
-	json_t *v;
-	json_array_foreach(array, i, v)
-	{
-		if (strcmp(json_string_value(v), word) == 0)
-			return true;
-	}
-	return false;
-}
-
 static json_t *packages_of(const struct reach *r)
 {
 	size_t n;
@@ -203,7 +191,7 @@ static json_t *packages_of(const struct reach *r)
 		size_t at = file_number(r, a[k].file);
 		for (size_t i = 0; r->m && i < r->m->ntools; i++) {
 			json_t *list = json_object_get(out, r->m->tools[i].name);
-			if (tool_reaches(r, i, at) && !holds(list, a[k].top))
+			if (tool_reaches(r, i, at) && !json_array_has(list, a[k].top))
 				json_array_append_new(list, json_string(a[k].top));
 		}
 	}

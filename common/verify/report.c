@@ -59,12 +59,6 @@ static void items_free(struct items *a)
 	free(a->v);
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
 static int line_of(const json_t *o)
 {
 	return (int)json_integer_value(json_object_get(o, "line"));
@@ -105,12 +99,12 @@ static void add_rows(struct items *a, const json_t *verdict, const char *key, en
 	json_array_foreach(json_object_get(verdict, key), i, r)
 	{
 		struct item it = {.rule = rule,
-			.file = text_of(r, "file"),
-			.name = name_key ? text_of(r, name_key) : "",
+			.file = json_text_of(r, "file"),
+			.name = name_key ? json_text_of(r, name_key) : "",
 			.line = line_of(r),
-			.why = why_key ? text_of(r, why_key) : "",
-			.hint = text_of(r, "hint")};
-		add_item(a, &it, text_of(r, "tool"));
+			.why = why_key ? json_text_of(r, why_key) : "",
+			.hint = json_text_of(r, "hint")};
+		add_item(a, &it, json_text_of(r, "tool"));
 	}
 }
 
@@ -222,7 +216,7 @@ static size_t distinct(const json_t *rows, const char *key)
 	JSON_AUTO seen = json_object();
 	size_t i;
 	json_t *r;
-	json_array_foreach(rows, i, r) json_object_set_new(seen, text_of(r, key), json_true());
+	json_array_foreach(rows, i, r) json_object_set_new(seen, json_text_of(r, key), json_true());
 	return json_object_size(seen);
 }
 
@@ -234,7 +228,7 @@ static size_t places(const json_t *rows)
 	json_array_foreach(rows, i, r)
 	{
 		BUF_AUTO b = {0};
-		buf_addf(&b, "%d %s", line_of(r), text_of(r, "file"));
+		buf_addf(&b, "%d %s", line_of(r), json_text_of(r, "file"));
 		json_object_set_new(seen, buf_str(&b), json_true());
 	}
 	return json_object_size(seen);
@@ -251,7 +245,7 @@ static void add_count(struct buf *b, size_t n, const char *one, const char *many
 static void add_summary(struct buf *out, const struct report_style *style, const json_t *v)
 {
 	BUF_AUTO why = {0};
-	const char *status = text_of(v, "status");
+	const char *status = json_text_of(v, "status");
 	add_count(&why, distinct(json_object_get(v, "missing"), "name"),
 		"required key is not supplied", "required keys are not supplied");
 	add_count(
@@ -278,11 +272,12 @@ void report_text(const json_t *verdict, const struct report_style *style, struct
 	collect(&a, verdict);
 	for (i = 0; i < a.n; i++)
 		add_line(out, style, &a.v[i]);
-	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, r) buf_addf(
-		out, "each buyer brings: %s, for %s\n", text_of(r, "name"), text_of(r, "host"));
+	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, r)
+		buf_addf(out, "each buyer brings: %s, for %s\n", json_text_of(r, "name"),
+			json_text_of(r, "host"));
 	json_array_foreach(json_object_get(verdict, "unused"), i, r)
-		buf_addf(out, "unused: %s at %s: no code reads it by name\n", text_of(r, "name"),
-			text_of(r, "host"));
+		buf_addf(out, "unused: %s at %s: no code reads it by name\n",
+			json_text_of(r, "name"), json_text_of(r, "host"));
 	json_array_foreach(json_object_get(verdict, "flags"), i, r)
 		buf_addf(out, "%s\n", json_string_value(r));
 	add_summary(out, style, verdict);
@@ -347,9 +342,9 @@ static void collect_rest(struct items *a, const json_t *v)
 	json_array_foreach(json_object_get(v, "unused"), i, r) add_item(a,
 		&(struct item){.rule = RULE_UNUSED,
 			.file = MANIFEST_FILE,
-			.name = text_of(r, "name"),
+			.name = json_text_of(r, "name"),
 			.line = 1,
-			.why = text_of(r, "host")},
+			.why = json_text_of(r, "host")},
 		"");
 	json_array_foreach(json_object_get(v, "flags"), i, r) add_item(a,
 		&(struct item){.rule = RULE_FLAG,
@@ -379,7 +374,7 @@ json_t *report_sarif(json_t *const *verdicts, const char *const *prefixes, size_
 		collect_rest(&a, verdicts[i]);
 		for (size_t k = 0; k < a.n; k++)
 			json_array_append_new(results,
-				result_of(text_of(verdicts[i], "expert"), prefixes[i], &a, k));
+				result_of(json_text_of(verdicts[i], "expert"), prefixes[i], &a, k));
 	}
 	return json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:s,s:o}]}", "$schema",
 		"https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool",

@@ -6,15 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
 static bool is_required(const json_t *read)
 {
-	return strcmp(text_of(read, "kind"), "required") == 0;
+	return strcmp(json_text_of(read, "kind"), "required") == 0;
 }
 
 /* ---- supply -------------------------------------------------------------------------------- */
@@ -117,7 +111,8 @@ static json_t *reads_of(const struct verify_input *in)
 	size_t i;
 	json_array_foreach(json_object_get(in->findings, "reads"), i, r)
 	{
-		const struct expert_host *h = supplier(in->hosts, in->nhosts, text_of(r, "name"));
+		const struct expert_host *h =
+			supplier(in->hosts, in->nhosts, json_text_of(r, "name"));
 		add_per_tool(out, json_object_get(r, "tools"),
 			json_pack("{s:O,s:O,s:O,s:O,s:n,s:o}", "name", json_object_get(r, "name"),
 				"file", json_object_get(r, "file"), "line",
@@ -134,7 +129,7 @@ static json_t *unsupplied_of(const struct verify_input *in, bool required)
 	size_t i;
 	json_array_foreach(json_object_get(in->findings, "reads"), i, r)
 	{
-		const char *name = text_of(r, "name");
+		const char *name = json_text_of(r, "name");
 		if (is_required(r) != required || supplier(in->hosts, in->nhosts, name))
 			continue;
 		char *hint = verify_hint(in, name);
@@ -164,7 +159,7 @@ static bool is_read(const json_t *findings, const char *name)
 	size_t i;
 	json_array_foreach(json_object_get(findings, "reads"), i, r)
 	{
-		if (strcmp(text_of(r, "name"), name) == 0)
+		if (strcmp(json_text_of(r, "name"), name) == 0)
 			return true;
 	}
 	return false;
@@ -233,8 +228,8 @@ static json_t *flags_of(const struct verify_input *in)
 		add_flag(out, json_string("! forced"));
 	for (i = 0; i < in->nhosts; i++)
 		add_host_flags(out, &in->hosts[i]);
-	json_array_foreach(json_object_get(in->findings, "suspicious"), i, s)
-		add_flag(out, json_sprintf("! file %s: %s", text_of(s, "file"), text_of(s, "why")));
+	json_array_foreach(json_object_get(in->findings, "suspicious"), i, s) add_flag(out,
+		json_sprintf("! file %s: %s", json_text_of(s, "file"), json_text_of(s, "why")));
 	return out;
 }
 
@@ -272,7 +267,7 @@ json_t *verify_judge(const struct verify_input *in)
 
 const char *verify_status(const json_t *verdict)
 {
-	return text_of(verdict, "status");
+	return json_text_of(verdict, "status");
 }
 
 static void sort_unique(struct strv *sv)
@@ -296,7 +291,7 @@ void verify_key_names(const json_t *findings, struct strv *out)
 	size_t i;
 	json_t *r;
 	json_array_foreach(json_object_get(findings, "reads"), i, r)
-		strv_add(out, text_of(r, "name"));
+		strv_add(out, json_text_of(r, "name"));
 	sort_unique(out);
 }
 
@@ -318,23 +313,10 @@ int verify_find(struct expert_view *v, struct err *e)
 	return v->reads ? 0 : -1;
 }
 
-static bool holds(const json_t *array, const char *word)
-{
-	size_t i;
-	json_t *v;
-	json_array_foreach(array, i, v)
-	{
-		const char *s = json_string_value(v);
-		if (s && strcmp(s, word) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Only what the tool's entry reaches: exit 14 is about keys that this tool reads. */
 static bool concerns(const json_t *finding, const char *tool)
 {
-	return holds(json_object_get(finding, "tools"), tool);
+	return json_array_has(json_object_get(finding, "tools"), tool);
 }
 
 static void add_reads(const json_t *findings, const char *tool, bool required, struct strv *out)
@@ -344,7 +326,7 @@ static void add_reads(const json_t *findings, const char *tool, bool required, s
 	json_array_foreach(json_object_get(findings, "reads"), i, r)
 	{
 		if (is_required(r) == required && concerns(r, tool))
-			strv_add(out, text_of(r, "name"));
+			strv_add(out, json_text_of(r, "name"));
 	}
 	sort_unique(out);
 }

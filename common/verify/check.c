@@ -1,0 +1,70 @@
+#include "verify/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct keys {
+	struct verify_key *v;
+	size_t n;
+};
+
+static void keys_free(struct keys *k)
+{
+	for (size_t i = 0; i < k->n; i++) {
+		free(k->v[i].name);
+		free(k->v[i].host);
+	}
+	free(k->v);
+}
+
+static int look_up(struct state *st, const char *name, struct verify_key *k, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT c.payer = 'buyer' OR c.value IS NOT NULL, (SELECT h.name || CASE h.port "
+		"WHEN 443 THEN '' ELSE ':' || h.port END FROM hosts h WHERE h.credential = c.id "
+		"ORDER BY h.name, h.port LIMIT 1) FROM credentials c WHERE c.name = ?",
+		"s", name);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	*k = (struct verify_key){.name = strdup(name), .exists = r > 0};
+	if (r > 0) {
+		k->has_value = col_int(q, 0);
+		k->host = col_null(q, 1) ? NULL : strdup(col_text(q, 1));
+	}
+	return k->name ? 0 : err_set(e, ERR_FAIL, "out of memory");
+}
+
+static int load_keys(struct state *st, const json_t *findings, struct keys *k, struct err *e)
+{
+	STRV_AUTO names = {0};
+	if (!st)
+		return 0;
+	verify_key_names(findings, &names);
+	k->v = calloc(names.n + 1, sizeof *k->v);
+	if (!k->v || names.failed)
+		return err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; i < names.n; i++, k->n++)
+		if (look_up(st, names.v[i], &k->v[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+json_t *verify_view(struct state *st, struct expert_view *v, bool registered, struct err *e)
+{
+	__attribute__((cleanup(keys_free))) struct keys keys = {0};
+	if (verify_find(v, e) < 0 || load_keys(st, v->reads, &keys, e) < 0)
+		return NULL;
+	struct verify_input in = {.expert = v->name,
+		.registered = registered,
+		.findings = v->reads,
+		.hosts = v->hosts,
+		.nhosts = v->nhosts,
+		.keys = keys.v,
+		.nkeys = keys.n,
+		.forced = v->forced};
+	json_t *verdict = verify_judge(&in);
+	if (!verdict)
+		err_set(e, ERR_FAIL, "out of memory");
+	return verdict;
+}
