@@ -37,6 +37,7 @@ static void host_free(struct apply_host *h)
 	free(h->bind);
 	free(h->connect_to);
 	free(h->ca_file);
+	free(h->ca);
 }
 
 static void connection_free(struct apply_connection *c)
@@ -47,6 +48,7 @@ static void connection_free(struct apply_connection *c)
 	free(c->auth);
 	free(c->connect_to);
 	free(c->ca_file);
+	free(c->ca);
 	grants_free(c);
 }
 
@@ -100,6 +102,17 @@ static int read_text(const struct source *s, const struct doc *map, const char *
 	if (doc_text(s->what, d, name, PATH_MAX_BYTES, false, out, s->e) < 0)
 		return -1;
 	return **out ? 0 : doc_fail(s->what, d, s->e, "%s is empty", name);
+}
+
+/* Certificates: a file's path, or (as an export writes them) the PEM text itself. */
+static int read_ca(const struct source *s, const struct doc *map, const char *owner, char **file, char **pem)
+{
+	const struct doc *d = doc_get(map, "ca", NULL);
+	if (read_text(s, map, owner, "ca_file", OPTIONAL, file) < 0)
+		return -1;
+	if (d && *file)
+		return doc_fail(s->what, d, s->e, "give 'ca' or 'ca_file', not both");
+	return d ? doc_text(s->what, d, "ca", APPLYFILE_MAX_BYTES, true, pem, s->e) : 0;
 }
 
 /* A word that a rule has to like. */
@@ -178,7 +191,7 @@ static const char *const name_rule =
 static int read_host(const struct source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {
-		"host", "bind", "allow_private", "plain", "connect_to", "ca_file", NULL};
+		"host", "bind", "allow_private", "plain", "connect_to", "ca_file", "ca", NULL};
 	struct apply_host *h = entry;
 	h->line = d->line;
 	h->col = d->col;
@@ -192,7 +205,7 @@ static int read_host(const struct source *s, const struct doc *d, void *entry)
 		read_word(s, d, "the host", "connect_to", OPTIONAL, is_plain_word, "ADDR:PORT",
 			&h->connect_to) < 0)
 		return -1;
-	return read_text(s, d, "the host", "ca_file", OPTIONAL, &h->ca_file);
+	return read_ca(s, d, "the host", &h->ca_file, &h->ca);
 }
 
 /* People will try; the file is for version control, so the value must not get that far. */
@@ -342,7 +355,7 @@ static int read_grants(const struct source *s, const struct doc *d, struct apply
 static int read_connection(const struct source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {"name", "hosts", "env", "auth", "allow_private",
-		"connect_to", "ca_file", "grants", NULL};
+		"connect_to", "ca_file", "ca", "grants", NULL};
 	static const char owner[] = "the connection";
 	struct apply_connection *c = entry;
 	c->line = d->line;
@@ -361,7 +374,7 @@ static int read_connection(const struct source *s, const struct doc *d, void *en
 		read_flag(s, d, "allow_private", &c->allow_private) < 0 ||
 		read_word(s, d, owner, "connect_to", OPTIONAL, is_plain_word, "ADDR:PORT",
 			&c->connect_to) < 0 ||
-		read_text(s, d, owner, "ca_file", OPTIONAL, &c->ca_file) < 0)
+		read_ca(s, d, owner, &c->ca_file, &c->ca) < 0)
 		return -1;
 	return read_grants(s, d, c);
 }

@@ -33,6 +33,7 @@ struct apply_host {
 	bool allow_private, plain;
 	char *connect_to; /* or NULL */
 	char *ca_file;	  /* or NULL */
+	char *ca;	  /* PEM text, or NULL */
 	int line, col;
 };
 
@@ -66,6 +67,7 @@ struct apply_connection {
 	bool allow_private;
 	char *connect_to; /* or NULL */
 	char *ca_file;	  /* or NULL */
+	char *ca;	  /* PEM text, or NULL */
 	bool has_grants;
 	struct apply_grant *grants;
 	size_t ngrants;

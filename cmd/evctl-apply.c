@@ -1,0 +1,125 @@
+/* evctl-apply: one YAML file of hosts, experts, connections and grants, made true. */
+#include "apply/apply.h"
+#include "base/file.h"
+#include "base/output.h"
+#include "state/livenames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_changes(const struct invocation *in, const json_t *changes)
+{
+	size_t i;
+	json_t *c;
+	bool color = program_color(stdout);
+	json_array_foreach(changes, i, c) {
+		const char *op = json_string_value(json_object_get(c, "op"));
+		const char *detail = json_string_value(json_object_get(c, "detail"));
+		const char *paint = !color ? "" : *op == '+' ? "\033[32m" : *op == '-' ? "\033[31m" : "\033[33m";
+		output_say(in, "%s%s %s %s%s%s%s%s", paint, op,
+			json_string_value(json_object_get(c, "kind")),
+			json_string_value(json_object_get(c, "name")), *detail ? " (" : "", detail,
+			*detail ? ")" : "", color ? "\033[0m" : "");
+	}
+}
+
+static void print_missing(const struct invocation *in, const json_t *missing)
+{
+	size_t i;
+	json_t *m;
+	json_array_foreach(missing, i, m)
+		output_say(in, "? %s %s (line %d): %s",
+			json_string_value(json_object_get(m, "kind")),
+			json_string_value(json_object_get(m, "name")),
+			(int)json_integer_value(json_object_get(m, "line")),
+			json_string_value(json_object_get(m, "hint")));
+}
+
+static int report(struct invocation *in, const struct apply_result *r, bool dry, bool failed, struct err *e)
+{
+	if (in->output == OUTPUT_JSON) {
+		JSON_AUTO o = json_pack("{s:b,s:b,s:O,s:O}", "applied", (int)(!dry && !failed),
+			"dry_run", (int)dry, "changes", r->changes, "missing", r->missing);
+		json_dumpf(o, stdout, JSON_COMPACT);
+		putchar('\n');
+		in->silent = failed && json_array_size(r->missing);
+		return failed ? -1 : 0;
+	}
+	print_missing(in, r->missing);
+	if (!failed)
+		print_changes(in, r->changes);
+	if (!failed && !json_array_size(r->changes))
+		output_say(in, "nothing to change");
+	else if (dry && !failed)
+		output_say(in, "nothing was changed (-n)");
+	(void)e;
+	return failed ? -1 : 0;
+}
+
+static int export_state(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	BUF_AUTO out = {0};
+	if (state_open(&st, in, STATE_READ, e) < 0 || apply_export(&st, &out, e) < 0)
+		return -1;
+	fwrite(out.data, 1, out.len, stdout);
+	return 0;
+}
+
+static int read_text(const char *file, struct buf *text, struct err *e)
+{
+	text->limit = APPLYFILE_MAX_BYTES;
+	if (strcmp(file, "-") != 0)
+		return file_read(file, text, e);
+	if (fd_read_all(STDIN_FILENO, text) < 0)
+		return err_errno(e, ERR_USAGE, "cannot read stdin");
+	return 0;
+}
+
+static int run(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	BUF_AUTO text = {0};
+	APPLYFILE_AUTO a = {0};
+	APPLY_RESULT_AUTO r = {0};
+	struct apply_options o = {.file = opt(in, "file"),
+		.dry = opt_flag(in, "dry-run"),
+		.prune = opt_flag(in, "prune")};
+	if (opt_flag(in, "export"))
+		return export_state(in, e);
+	if (!o.file) {
+		err_set(e, ERR_USAGE, "no file given");
+		return err_hint(e, "evctl-apply -f FILE, or evctl-apply --export > FILE");
+	}
+	if (read_text(o.file, &text, e) < 0 ||
+		applyfile_parse(&a, o.file, text.data, text.len, e) < 0 ||
+		state_open(&st, in, STATE_WRITE, e) < 0)
+		return -1;
+	if (o.prune && !o.dry &&
+		program_confirm(in, e, "remove what '%s' does not name", o.file) < 0)
+		return -1;
+	bool failed = apply_file(&st, &a, &o, &r, e) < 0;
+	return report(in, &r, o.dry, failed, e);
+}
+
+static const struct option_spec options[] = {
+	{"file", 'f', "FILE", "the YAML file ('-': stdin)", NAME_FILE, NULL, false},
+	{"dry-run", 'n', NULL, "say what would change, and change nothing", NAME_NONE, NULL, false},
+	{"prune", 0, NULL, "remove what the file's sections lack", NAME_NONE, NULL, false},
+	{"export", 0, NULL, "write the present state as such a file", NAME_NONE, NULL, false}, {NULL}};
+static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
+
+static const struct program program = {.name = "evctl-apply",
+	.summary = "hosts, bindings, experts, connections and grants from one YAML file",
+	.examples = "  evctl-apply -f evctl.yaml -n      # the plan\n"
+		    "  evctl-apply -f evctl.yaml         # all of it, or nothing\n"
+		    "  evctl-apply --export > evctl.yaml\n",
+	.verbs = verbs,
+	.names = livenames};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}
