@@ -100,11 +100,11 @@ struct sandbox;
 int sandbox_open(struct sandbox **sb, const struct sandbox_spec *spec, struct err *e);
 
 /*
- * The listening sockets (127.0.0.1, and ::1 where there is IPv6, for each port), to be handed to
- * the gate; they stay the sandbox's own. Returns how many. After the drop only the gate holds them:
- * when it ends, connections are refused.
+ * The listening sockets (127.0.0.1, and ::1 where there is IPv6, for each port) and their ports, to
+ * be handed to the gate; they stay the sandbox's own. Returns how many. After the drop only the
+ * gate holds them: when it ends, connections are refused.
  */
-size_t sandbox_listeners(const struct sandbox *sb, int *fds, size_t room);
+size_t sandbox_listeners(const struct sandbox *sb, int *fds, uint16_t *ports, size_t room);
 void sandbox_drop_listeners(struct sandbox *sb);
 
 /* Makes PEM the only certificate authority known inside. Before the first call. */

@@ -1,0 +1,272 @@
+#include "sandbox/cgroup.h"
+#include "base/buf.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define CGROUP2_MAGIC 0x63677270
+
+/* evctl-PID-N: PID is the supervisor's, so that others can tell when it is dead. */
+#define PREFIX "evctl-"
+
+static int write_at(int dir, const char *name, const char *text)
+{
+	FD_AUTO fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static int write_number(int dir, const char *name, uint64_t n)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+	return write_at(dir, name, text);
+}
+
+/* The number after `key ` in a file of such lines, or the whole file's where key is NULL; 0 if not.
+ */
+static uint64_t read_number(int dir, const char *name, const char *key)
+{
+	char text[4096];
+	FD_AUTO fd = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	if (!key)
+		return strtoull(text, NULL, 10);
+	size_t len = strlen(key);
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
+			return strtoull(line + len + 1, NULL, 10);
+	}
+	return 0;
+}
+
+/* This process's group in the hierarchy of a version 1 controller, or in version 2 for "". */
+static char *own_group(const char *controller)
+{
+	BUF_AUTO b = {.limit = 65536};
+	struct err ignored = {0};
+	if (file_read("/proc/self/cgroup", &b, &ignored) < 0)
+		return NULL;
+	for (char *save, *line = strtok_r(b.data, "\n", &save); line;
+		line = strtok_r(NULL, "\n", &save)) {
+		char *names = strchr(line, ':');
+		char *path = names ? strchr(names + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path = '\0';
+		bool match = *controller == '\0' && names[1] == '\0';
+		for (char *s2, *c = strtok_r(names + 1, ",", &s2); c && *controller;
+			c = strtok_r(NULL, ",", &s2))
+			match = match || strcmp(c, controller) == 0;
+		if (match)
+			return strdup(strcmp(path + 1, "/") == 0 ? "" : path + 1);
+	}
+	return NULL;
+}
+
+/* Groups whose supervisor is dead and that hold nothing any more. */
+static void sweep(const char *parent)
+{
+	DIR *d = opendir(parent);
+	if (!d)
+		return;
+	for (struct dirent *de; (de = readdir(d));) {
+		int pid;
+		if (sscanf(de->d_name, PREFIX "%d-", &pid) == 1 && pid > 0 && kill(pid, 0) < 0 &&
+			errno == ESRCH)
+			unlinkat(dirfd(d), de->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+}
+
+/* A new group below parent: its path (owned) and directory, or NULL. */
+static char *make_group(const char *parent, int *dir)
+{
+	char *path = NULL;
+	sweep(parent);
+	for (unsigned n = 0; n < 4096; n++) {
+		if (asprintf(&path, "%s/" PREFIX "%d-%u", parent, (int)getpid(), n) < 0)
+			return NULL;
+		if (mkdir(path, 0755) == 0) {
+			*dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			if (*dir >= 0)
+				return path;
+			rmdir(path);
+			errno = EACCES;
+		}
+		free(path);
+		if (errno != EEXIST)
+			return NULL;
+	}
+	return NULL;
+}
+
+static char *v1_group(const char *controller, int *dir)
+{
+	STR_AUTO own = own_group(controller);
+	char parent[4096];
+	if (!own)
+		return NULL;
+	snprintf(parent, sizeof parent, CGROUP_ROOT "/%s%s", controller, own);
+	char *path = make_group(parent, dir);
+	if (path)
+		return path;
+	/* Inside a container the path may be that of the host. */
+	snprintf(parent, sizeof parent, CGROUP_ROOT "/%s", controller);
+	return make_group(parent, dir);
+}
+
+static bool open_v1(struct cgroup *cg)
+{
+	cg->memory_path = v1_group("memory", &cg->memory);
+	cg->pids_path = cg->memory_path ? v1_group("pids", &cg->pids) : NULL;
+	cg->mode = CGROUP_V1;
+	return cg->pids_path;
+}
+
+static bool controllers_on(int dir)
+{
+	char text[512] = "";
+	FD_AUTO fd = openat(dir, "cgroup.subtree_control", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	return n > 0 && strstr(text, "memory") && strstr(text, "pids");
+}
+
+/*
+ * Version 2 has no group with both processes and controlled children, so the supervisor (and
+ * whoever shares its group) moves into a leaf of it first. Only inside a subtree that was
+ * delegated: it is ours when we may write its subtree_control. Root may write any, so root moves
+ * nobody.
+ */
+static bool enable_controllers(const char *parent)
+{
+	FD_AUTO dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	if (controllers_on(dir) || write_at(dir, "cgroup.subtree_control", "+memory +pids") == 0)
+		return controllers_on(dir);
+	if (errno != EBUSY || geteuid() == 0 ||
+		(mkdirat(dir, "evctl.supervisor", 0755) < 0 && errno != EEXIST))
+		return false;
+	FD_AUTO leaf = openat(dir, "evctl.supervisor", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	FD_AUTO list = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	BUF_AUTO b = {.limit = 1 << 20};
+	if (leaf < 0 || list < 0 || fd_read_all(list, &b) < 0)
+		return false;
+	for (char *save, *pid = strtok_r(b.data, "\n", &save); pid;
+		pid = strtok_r(NULL, "\n", &save))
+		(void)write_at(leaf, "cgroup.procs", pid);
+	return write_at(dir, "cgroup.subtree_control", "+memory +pids") == 0 && controllers_on(dir);
+}
+
+/* Below our own group, or, once moved into the leaf, beside it. */
+static bool open_v2(struct cgroup *cg)
+{
+	struct statfs fs;
+	STR_AUTO own = own_group("");
+	char parent[4096];
+	if (!own || statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_MAGIC)
+		return false;
+	char *leaf = strrchr(own, '/');
+	if (leaf && strcmp(leaf, "/evctl.supervisor") == 0)
+		*leaf = '\0';
+	snprintf(parent, sizeof parent, CGROUP_ROOT "%s", own);
+	bool enabled = enable_controllers(parent);
+	if (!enabled && geteuid() == 0) {
+		snprintf(parent, sizeof parent, CGROUP_ROOT "/evctl");
+		(void)mkdir(parent, 0755);
+		enabled = enable_controllers(parent);
+	}
+	cg->memory_path = enabled ? make_group(parent, &cg->memory) : NULL;
+	cg->pids = cg->memory_path ? dup(cg->memory) : -1;
+	cg->mode = CGROUP_V2;
+	return cg->memory_path && cg->pids >= 0;
+}
+
+int cgroup_set_memory(const struct cgroup *cg, size_t memory)
+{
+	switch (cg->mode) {
+	case CGROUP_NONE:
+		return 0;
+	case CGROUP_V1:
+		/* memsw must not go below memory; without swap accounting it is not there. */
+		if (write_number(cg->memory, "memory.limit_in_bytes", memory) < 0 &&
+			write_number(cg->memory, "memory.memsw.limit_in_bytes", memory) < 0)
+			return -1;
+		(void)write_number(cg->memory, "memory.memsw.limit_in_bytes", memory);
+		return write_number(cg->memory, "memory.limit_in_bytes", memory);
+	case CGROUP_V2:
+		(void)write_number(cg->memory, "memory.swap.max", 0);
+		return write_number(cg->memory, "memory.max", memory);
+	}
+	return 0;
+}
+
+void cgroup_open(struct cgroup *cg, size_t memory, unsigned processes)
+{
+	*cg = CGROUP_INIT;
+	if (!open_v2(cg)) {
+		cgroup_close(cg);
+		if (!open_v1(cg)) {
+			cgroup_close(cg);
+			return;
+		}
+	}
+	if (cgroup_set_memory(cg, memory) < 0 || write_number(cg->pids, "pids.max", processes) < 0)
+		cgroup_close(cg);
+}
+
+int cgroup_join(const struct cgroup *cg, pid_t pid)
+{
+	if (cg->mode == CGROUP_NONE)
+		return 0;
+	if (write_number(cg->memory, "cgroup.procs", (uint64_t)pid) < 0)
+		return -1;
+	return cg->mode == CGROUP_V2 ? 0 : write_number(cg->pids, "cgroup.procs", (uint64_t)pid);
+}
+
+struct cgroup_events cgroup_events(const struct cgroup *cg)
+{
+	struct cgroup_events ev = {0};
+	if (cg->mode == CGROUP_NONE)
+		return ev;
+	ev.oom_kills = read_number(cg->memory,
+		cg->mode == CGROUP_V2 ? "memory.events" : "memory.oom_control", "oom_kill");
+	ev.pids_denied = read_number(cg->pids, "pids.events", "max");
+	return ev;
+}
+
+/* The kernel lets go of the dead a moment after they are reaped. */
+static void remove_group(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	for (int i = 0; path && i < 1000 && rmdir(path) < 0 && errno == EBUSY; i++)
+		nanosleep(&pause, NULL);
+}
+
+void cgroup_close(struct cgroup *cg)
+{
+	fd_close(&cg->memory);
+	fd_close(&cg->pids);
+	remove_group(cg->memory_path);
+	remove_group(cg->pids_path);
+	free(cg->memory_path);
+	free(cg->pids_path);
+	*cg = CGROUP_INIT;
+}

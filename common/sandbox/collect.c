@@ -1,0 +1,337 @@
+#include "sandbox/collect.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "sandbox/magic.h"
+#include "sandbox/result.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Bounds on the work, beyond any honest use. */
+#define MAX_DEPTH 16
+#define MAX_NAME 1000
+#define MAX_ENTRIES 5000
+#define MAX_SHOWN 300
+
+/* One thing found: a file to consider, or one that is out of the question (why). */
+struct entry {
+	char *name;
+	const char *why;
+};
+
+struct walk {
+	int root;
+	struct entry *entries;
+	size_t n, cap;
+	size_t seen, unnamed;
+	struct buf path;
+};
+
+static int open_beneath(int dir, const char *name, uint64_t flags)
+{
+	struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_XDEV};
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+}
+
+/* Opens for reading the very thing that an O_PATH descriptor holds, whatever its mode says. */
+static int reopen(int path_fd, int flags)
+{
+	char link[64];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", path_fd);
+	int fd = open(link, flags | O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && chmod(link, flags & O_DIRECTORY ? 0700 : 0600) == 0)
+		fd = open(link, flags | O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd;
+}
+
+static int add_entry(struct walk *w, const char *name, size_t len, const char *why)
+{
+	if (w->n == w->cap) {
+		size_t cap = w->cap ? w->cap * 2 : 64;
+		struct entry *more = realloc(w->entries, cap * sizeof *more);
+		if (!more)
+			return -1;
+		w->entries = more;
+		w->cap = cap;
+	}
+	char *copy = strndup(name, len);
+	if (!copy)
+		return -1;
+	w->entries[w->n++] = (struct entry){copy, why};
+	return 0;
+}
+
+/*
+ * Controls, line separators and what turns the direction of text are not names: they would say
+ * something else than they are.
+ */
+static bool deceives(const unsigned char *p)
+{
+	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
+		return true;
+	if (p[0] != 0xe2)
+		return false;
+	return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae))) ||
+	       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+}
+
+static const char *bad_name(const char *name)
+{
+	size_t n = strlen(name);
+	if (!result_utf8(name, n))
+		return "name is not UTF-8";
+	for (size_t i = 0; i < n; i++)
+		if (deceives((const unsigned char *)name + i))
+			return "name has control characters";
+	return n > MAX_NAME ? "name is too long" : NULL;
+}
+
+static const char *bad_type(const struct stat *st, const struct stat *root)
+{
+	if (S_ISLNK(st->st_mode))
+		return "link";
+	if (S_ISFIFO(st->st_mode))
+		return "pipe";
+	if (S_ISSOCK(st->st_mode))
+		return "socket";
+	if (!S_ISREG(st->st_mode))
+		return "device";
+	if (st->st_dev != root->st_dev)
+		return "on another file system";
+	if (st->st_nlink != 1)
+		return "has other names";
+	if ((uint64_t)st->st_blocks * 512 < (uint64_t)st->st_size)
+		return "sparse";
+	return NULL;
+}
+
+static int look_in(struct walk *w, int dir, int depth, const struct stat *root);
+
+/* The path of the entry is in w->path. */
+static int look_at(struct walk *w, int dir, const char *name, int depth, const struct stat *root)
+{
+	const char *path = buf_str(&w->path), *why = bad_name(path);
+	struct stat st;
+	FD_AUTO fd = open_beneath(dir, name, O_PATH);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return add_entry(w, path, w->path.len, "cannot be read");
+	if (!S_ISDIR(st.st_mode))
+		return add_entry(w, path, w->path.len, why ? why : bad_type(&st, root));
+	if (why || depth >= MAX_DEPTH || st.st_dev != root->st_dev)
+		return add_entry(w, path, w->path.len, why ? why : "nested too deep");
+	FD_AUTO sub = reopen(fd, O_DIRECTORY);
+	if (sub < 0)
+		return add_entry(w, path, w->path.len, "cannot be read");
+	return look_in(w, sub, depth + 1, root);
+}
+
+static int look_in(struct walk *w, int dir, int depth, const struct stat *root)
+{
+	size_t len = w->path.len;
+	int list = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed = 0;
+	DIR *d = list < 0 ? NULL : fdopendir(list);
+	if (!d) {
+		fd_close(&list);
+		return -1;
+	}
+	for (struct dirent *de; failed == 0 && (de = readdir(d));) {
+		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+			continue;
+		if (w->seen++ >= MAX_ENTRIES) {
+			/* One more is enough to know that there are too many. */
+			w->unnamed++;
+			break;
+		}
+		buf_addf(&w->path, "%s%s", len ? "/" : "", de->d_name);
+		failed = look_at(w, dir, de->d_name, depth, root);
+		w->path.len = len;
+		if (w->path.data)
+			w->path.data[len] = '\0';
+	}
+	closedir(d);
+	return failed;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+/* A name fit to be shown: what is not clean text as \xNN, and not too much of it. */
+static char *shown(const char *name)
+{
+	struct buf b = {0};
+	for (const char *p = name; *p && b.len < MAX_SHOWN; p++) {
+		size_t n = 1;
+		while (n < 4 && (p[n] & 0xc0) == 0x80)
+			n++;
+		if (!result_utf8(p, n) || deceives((const unsigned char *)p)) {
+			buf_addf(&b, "\\x%02x", (unsigned char)*p);
+			continue;
+		}
+		buf_add(&b, p, n);
+		p += n - 1;
+	}
+	if (strlen(name) > MAX_SHOWN)
+		buf_adds(&b, "...");
+	return buf_detach(&b);
+}
+
+static int withhold(struct collected *c, const char *name, const char *why)
+{
+	if (c->nwithheld == COLLECT_MAX_WITHHELD) {
+		c->more_withheld++;
+		return 0;
+	}
+	char *copy = shown(name);
+	if (!copy)
+		return -1;
+	c->withheld[c->nwithheld++] = (struct withheld_file){copy, why};
+	return 0;
+}
+
+/* Exactly size bytes and then the end, or NULL with why. */
+static char *read_whole(int fd, size_t size, const char **why)
+{
+	char *data = malloc(size + 1);
+	if (!data) {
+		*why = "cannot be read";
+		return NULL;
+	}
+	if ((size && fd_read_full(fd, data, size) < 0) || read(fd, data + size, 1) != 0) {
+		*why = "changed while it was read";
+		free(data);
+		return NULL;
+	}
+	return data;
+}
+
+struct caps {
+	size_t file, total, files;
+	size_t used;
+};
+
+/* NULL when the file fits, and is then counted. */
+static const char *over(struct collected *c, const struct caps *caps, size_t size)
+{
+	const char *why = size > caps->file		    ? "too large"
+			  : size > caps->total - caps->used ? "too much together"
+			  : c->nfiles >= caps->files	    ? "too many files"
+							    : NULL;
+	if (why)
+		c->over_cap = true;
+	return why;
+}
+
+/* 1 with *why, 0 kept, -1 no memory. */
+static int keep(struct collected *c, struct caps *caps, const struct walk *w, const char *name,
+	const struct stat *root, const char **why)
+{
+	struct stat st;
+	FD_AUTO path_fd = open_beneath(w->root, name, O_PATH);
+	FD_AUTO fd = -1;
+	*why = "cannot be read";
+	if (path_fd < 0 || fstat(path_fd, &st) < 0)
+		return 1;
+	*why = bad_type(&st, root);
+	if (!*why)
+		*why = over(c, caps, (size_t)st.st_size);
+	if (*why)
+		return 1;
+	*why = "cannot be read";
+	if ((fd = reopen(path_fd, 0)) < 0)
+		return 1;
+	char *data = read_whole(fd, (size_t)st.st_size, why);
+	if (!data)
+		return 1;
+	struct magic m = magic_of(data, (size_t)st.st_size);
+	struct collected_file f = {.name = strdup(name),
+		.data = data,
+		.size = (size_t)st.st_size,
+		.type = m.type,
+		.inline_ok = m.inline_ok};
+	if (!f.name) {
+		free(data);
+		return -1;
+	}
+	caps->used += f.size;
+	c->files[c->nfiles++] = f;
+	return 0;
+}
+
+static int choose(struct collected *c, struct walk *w, struct caps *caps, const struct stat *root)
+{
+	c->files = calloc(caps->files + 1, sizeof *c->files);
+	c->withheld = calloc(COLLECT_MAX_WITHHELD, sizeof *c->withheld);
+	if (!c->files || !c->withheld)
+		return -1;
+	for (size_t i = 0; i < w->n; i++) {
+		const struct entry *en = &w->entries[i];
+		const char *why = en->why;
+		int got = why ? 1 : keep(c, caps, w, en->name, root, &why);
+		if (got < 0 || (got > 0 && withhold(c, en->name, why) < 0))
+			return -1;
+	}
+	if (w->unnamed) {
+		c->more_withheld += w->unnamed;
+		c->over_cap = true;
+	}
+	return 0;
+}
+
+static void walk_free(struct walk *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->entries[i].name);
+	free(w->entries);
+	buf_free(&w->path);
+}
+
+int collect_outputs(
+	int dirfd, struct collected *c, const struct collect_limits *limits, struct err *e)
+{
+	static const struct collect_limits defaults = {5000000, 10000000, 20};
+	const struct collect_limits *l = limits ? limits : &defaults;
+	struct caps caps = {.file = l->file ? l->file : defaults.file,
+		.total = l->total ? l->total : defaults.total,
+		.files = l->files ? l->files : defaults.files};
+	struct walk w = {.root = dirfd};
+	struct stat root;
+	memset(c, 0, sizeof *c);
+	if (fstat(dirfd, &root) < 0)
+		return err_errno(e, ERR_FAIL, "cannot read the outputs");
+	int failed = look_in(&w, dirfd, 0, &root) < 0 || w.path.failed;
+	if (!failed) {
+		if (w.n)
+			qsort(w.entries, w.n, sizeof *w.entries, by_name);
+		failed = choose(c, &w, &caps, &root) < 0;
+	}
+	walk_free(&w);
+	if (!failed)
+		return 0;
+	collected_free(c);
+	return err_set(e, ERR_FAIL, "cannot read the outputs");
+}
+
+void collected_free(struct collected *c)
+{
+	for (size_t i = 0; i < c->nfiles; i++) {
+		free(c->files[i].name);
+		free(c->files[i].data);
+	}
+	for (size_t i = 0; i < c->nwithheld; i++)
+		free(c->withheld[i].name);
+	free(c->files);
+	free(c->withheld);
+	memset(c, 0, sizeof *c);
+}

@@ -1,0 +1,305 @@
+#include "sandbox/control.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KILL_MS 1000
+/* 'A', the call's number; then kind and length of the one frame. */
+#define ACCEPT_LEN 2
+#define HEAD_LEN 5
+
+static int make_pipe(int *ours, int *theirs)
+{
+	int p[2];
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -1;
+	*ours = p[0];
+	*theirs = p[1];
+	return fcntl(p[0], F_SETFL, O_NONBLOCK);
+}
+
+static int make_pair(int *ours, int *theirs)
+{
+	int p[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p) < 0)
+		return -1;
+	*ours = p[0];
+	*theirs = p[1];
+	return fcntl(p[0], F_SETFL, O_NONBLOCK);
+}
+
+int control_open(struct control *c, int theirs[5], struct err *e)
+{
+	*c = CONTROL_NONE;
+	for (int i = 0; i < 5; i++)
+		theirs[i] = -1;
+	if (make_pair(&c->call, &theirs[0]) < 0 || make_pair(&c->init, &theirs[1]) < 0 ||
+		make_pipe(&c->out, &theirs[2]) < 0 || make_pipe(&c->log, &theirs[3]) < 0 ||
+		make_pipe(&c->result, &theirs[4]) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot make the sandbox's pipes");
+	return 0;
+}
+
+void control_close(struct control *c)
+{
+	fd_close(&c->call);
+	fd_close(&c->init);
+	fd_close(&c->out);
+	fd_close(&c->log);
+	fd_close(&c->result);
+}
+
+/* ---- the message: a length, then fields, each with its length; numbers are 4 bytes, little-endian
+ */
+
+static void put_number(struct message *m, size_t n)
+{
+	for (int i = 0; i < 4; i++)
+		m->data[m->len++] = (unsigned char)(n >> (8 * i));
+}
+
+static void put_field(struct message *m, const void *p, size_t n)
+{
+	put_number(m, n);
+	if (n)
+		memcpy(m->data + m->len, p, n);
+	m->len += n;
+}
+
+static size_t message_size(const struct sandbox_call *call)
+{
+	size_t n = 4 + 4 * 4 + 32 + strlen(call->entry_file) + call->ninputs +
+		   (call->entry_func ? strlen(call->entry_func) : 0);
+	for (size_t i = 0; i < call->nkeys; i++)
+		n += 8 + strlen(call->keys[i].name) + call->keys[i].len;
+	return n;
+}
+
+int message_make(struct message *m, const struct sandbox_call *call, struct err *e)
+{
+	char memory[32];
+	size_t size = message_size(call);
+	memset(m, 0, sizeof *m);
+	if (size > (size_t)256 << 20)
+		return err_set(e, ERR_USAGE, "the input is too large");
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return err_errno(e, ERR_FAIL, "cannot take memory");
+	m->data = p;
+	m->mapped = size;
+	/* As much as the limits let: a large input does not fail for it. */
+	(void)mlock(p, size);
+	(void)madvise(p, size, MADV_DONTDUMP);
+	(void)madvise(p, size, MADV_WIPEONFORK);
+	m->len = 4;
+	put_field(m, call->entry_file, strlen(call->entry_file));
+	put_field(m, call->entry_func, call->entry_func ? strlen(call->entry_func) : 0);
+	put_field(m, call->inputs, call->ninputs);
+	put_field(m, memory, (size_t)snprintf(memory, sizeof memory, "%zu", call->memory));
+	for (size_t i = 0; i < call->nkeys; i++) {
+		put_field(m, call->keys[i].name, strlen(call->keys[i].name));
+		put_field(m, call->keys[i].value, call->keys[i].len);
+	}
+	size_t len = m->len;
+	m->len = 0;
+	put_number(m, len - 4);
+	m->len = len;
+	return 0;
+}
+
+void message_wipe(struct message *m)
+{
+	if (!m->data)
+		return;
+	explicit_bzero(m->data, m->mapped);
+	munmap(m->data, m->mapped);
+	memset(m, 0, sizeof *m);
+}
+
+/* ---- taking what comes ---- */
+
+void intake_free(struct intake *in)
+{
+	buf_free(&in->out);
+	buf_free(&in->log);
+	buf_free(&in->result);
+}
+
+/* Keeps up to the limit and reads on past it, so that nobody inside blocks on a full pipe. */
+static void keep(struct buf *b, bool *cut, const char *p, size_t n)
+{
+	size_t room = b->limit - b->len;
+	if (n > room) {
+		*cut = true;
+		n = room;
+	}
+	buf_add(b, p, n);
+}
+
+/* One read. False at the end of the stream. */
+static bool take_some(int fd, struct buf *b, bool *cut, const struct sandbox_call *tell, bool *more)
+{
+	char chunk[65536];
+	ssize_t n = read(fd, chunk, sizeof chunk);
+	*more = n > 0;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		return false;
+	keep(b, cut, chunk, (size_t)n);
+	if (tell && tell->on_log)
+		tell->on_log(tell->log_ctx, chunk, (size_t)n);
+	return true;
+}
+
+/* A single sandbox is done when its frame is whole; the length is the tool's word, so bounded. */
+static bool frame_whole(const struct intake *in)
+{
+	const unsigned char *p = (const unsigned char *)in->result.data;
+	if (in->result_cut)
+		return true;
+	if (in->result.len < ACCEPT_LEN + HEAD_LEN)
+		return false;
+	size_t n = p[3] | (size_t)p[4] << 8 | (size_t)p[5] << 16 | (size_t)p[6] << 24;
+	return in->result.len >= ACCEPT_LEN + HEAD_LEN + n;
+}
+
+int control_frame(const struct control *c, const struct intake *in, struct frame_view *f)
+{
+	const unsigned char *p = (const unsigned char *)in->result.data;
+	size_t n = in->result.len;
+	if (n < ACCEPT_LEN || p[0] != 'A' || p[1] != c->call_no || in->result_cut)
+		return -1;
+	if (n == ACCEPT_LEN)
+		return 0;
+	if (n < ACCEPT_LEN + HEAD_LEN)
+		return -1;
+	f->kind = (char)p[2];
+	f->len = p[3] | (size_t)p[4] << 8 | (size_t)p[5] << 16 | (size_t)p[6] << 24;
+	f->data = in->result.data + ACCEPT_LEN + HEAD_LEN;
+	return f->len == n - ACCEPT_LEN - HEAD_LEN ? 1 : -1;
+}
+
+/* 'S' once, when the cell runs; in a session 'E' and the call's number at each end. */
+static bool take_init(struct control *c, struct intake *in, bool *ended)
+{
+	char text[64];
+	ssize_t n = read(c->init, text, sizeof text);
+	for (ssize_t i = 0; i < n; i++) {
+		if (text[i] == 'S' && !c->ready) {
+			c->ready = true;
+			in->ready_at = clock_mono_ms();
+		} else if (text[i] == 'E' && c->session && c->ready && i + 1 < n &&
+			   (uint8_t)text[i + 1] == c->call_no) {
+			*ended = true;
+			i++;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+struct turn {
+	struct pollfd p[6];
+	size_t sent;
+	bool out_open, log_open, result_open, init_open;
+};
+
+enum { ON_PIDFD, ON_INIT, ON_RESULT, ON_LOG, ON_OUT, ON_CALL };
+
+static void prepare(struct turn *t, const struct control *c, const struct message *m, int pidfd)
+{
+	t->p[ON_PIDFD] = (struct pollfd){.fd = pidfd, .events = POLLIN};
+	t->p[ON_INIT] = (struct pollfd){.fd = t->init_open ? c->init : -1, .events = POLLIN};
+	t->p[ON_RESULT] = (struct pollfd){.fd = t->result_open ? c->result : -1, .events = POLLIN};
+	t->p[ON_LOG] = (struct pollfd){.fd = t->log_open ? c->log : -1, .events = POLLIN};
+	t->p[ON_OUT] = (struct pollfd){.fd = t->out_open ? c->out : -1, .events = POLLIN};
+	t->p[ON_CALL] = (struct pollfd){.fd = t->sent < m->len ? c->call : -1, .events = POLLOUT};
+}
+
+static void send_more(struct turn *t, const struct control *c, const struct message *m)
+{
+	ssize_t n = send(c->call, m->data + t->sent, m->len - t->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n > 0)
+		t->sent += (size_t)n;
+	else if (n < 0 && errno != EAGAIN && errno != EINTR)
+		t->sent = m->len; /* nobody reads any more: its death, or the deadline, is next */
+}
+
+static void take_pipes(struct turn *t, struct control *c, struct intake *in)
+{
+	bool more;
+	if (t->p[ON_RESULT].revents)
+		t->result_open = take_some(c->result, &in->result, &in->result_cut, NULL, &more);
+	if (t->p[ON_LOG].revents)
+		t->log_open = take_some(c->log, &in->log, &in->log_cut, in->call, &more);
+	if (t->p[ON_OUT].revents)
+		t->out_open = take_some(c->out, &in->out, &in->out_cut, NULL, &more);
+}
+
+/* Milliseconds until the deadline as poll(2) takes them. */
+static int left(int64_t deadline)
+{
+	int64_t ms = deadline - clock_mono_ms();
+	return ms <= 0 ? 0 : ms > 1 << 30 ? 1 << 30 : (int)ms;
+}
+
+enum control_end control_run(
+	struct control *c, struct intake *in, const struct message *m, int pidfd, int64_t deadline)
+{
+	struct turn t = {
+		.out_open = true, .log_open = true, .result_open = true, .init_open = true};
+	for (bool ended = false; !ended;) {
+		if (clock_mono_ms() >= deadline)
+			return CONTROL_DEADLINE;
+		prepare(&t, c, m, pidfd);
+		if (poll(t.p, 6, left(deadline)) <= 0)
+			continue;
+		if (t.p[ON_CALL].revents)
+			send_more(&t, c, m);
+		take_pipes(&t, c, in);
+		if (t.p[ON_INIT].revents) {
+			if (!take_init(c, in, &ended))
+				return CONTROL_CONFUSED;
+			t.init_open = !(t.p[ON_INIT].revents & POLLHUP);
+		}
+		if (!c->session && frame_whole(in))
+			ended = true;
+		if (!ended && t.p[ON_PIDFD].revents)
+			return CONTROL_GONE;
+	}
+	return CONTROL_DONE;
+}
+
+bool control_kill(struct control *c, struct intake *in, int pidfd)
+{
+	const char order[2] = {'K', (char)c->call_no};
+	int64_t deadline = clock_mono_ms() + KILL_MS;
+	const struct message none = {0};
+	if (!c->ready || send(c->init, order, 2, MSG_NOSIGNAL | MSG_DONTWAIT) != 2)
+		return false;
+	return control_run(c, in, &none, pidfd, deadline) == CONTROL_DONE;
+}
+
+void control_drain(struct control *c, struct intake *in)
+{
+	bool more;
+	do
+		(void)take_some(c->result, &in->result, &in->result_cut, NULL, &more);
+	while (more);
+	do
+		(void)take_some(c->log, &in->log, &in->log_cut, in->call, &more);
+	while (more);
+	do
+		(void)take_some(c->out, &in->out, &in->out_cut, NULL, &more);
+	while (more);
+}

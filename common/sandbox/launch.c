@@ -1,0 +1,547 @@
+#include "sandbox/launch.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/if.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * Started as root, the sandbox gets a uid that nobody has: above what systemd, containers and
+ * subordinate uids use, and another for each live sandbox. Where this is a container that lacks
+ * such uids, nobody's.
+ */
+#define UID_BASE 2000000000u
+#define UID_NOBODY 65534u
+
+#define READY_MS 10000
+
+/* What the helper was doing, for the message when it could not. */
+enum step {
+	STEP_OK,
+	STEP_IDENTITY,
+	STEP_MAPS,
+	STEP_LOOPBACK,
+	STEP_LISTEN,
+	STEP_PRIVATE,
+	STEP_STAGE,
+	STEP_OVERLAY,
+	STEP_FDS,
+	STEP_LIMITS,
+	STEP_EXEC,
+};
+
+struct report {
+	enum step step;
+	int error;
+	unsigned nlisteners;
+};
+
+struct helper {
+	const struct launch_spec *spec;
+	uid_t uid;
+	gid_t gid;
+	bool root;
+	int sock;
+};
+
+/* ---- the helper: a copy of this process, so nothing here takes memory or locks ---- */
+
+#define HELPER_SOCK PLAN_FDS
+
+static _Noreturn void give_up(enum step step)
+{
+	struct report r = {.step = step, .error = errno};
+	struct err ignored = {0};
+	frame_send(HELPER_SOCK, &r, sizeof r, NULL, 0, &ignored);
+	_exit(127);
+}
+
+/* First of all: nothing that the supervisor has open is open here, but what the plan names. */
+static void place_fds(const struct helper *h)
+{
+	int moved[PLAN_FDS + 1];
+	for (int i = 0; i <= PLAN_FDS; i++) {
+		int fd = i < PLAN_FDS ? h->spec->fds[i] : h->sock;
+		moved[i] = fcntl(fd, F_DUPFD_CLOEXEC, PLAN_FDS + 1);
+		if (moved[i] < 0)
+			_exit(127);
+	}
+	for (int i = 0; i <= PLAN_FDS; i++)
+		if (dup3(moved[i], i, i == HELPER_SOCK ? O_CLOEXEC : 0) < 0)
+			_exit(127);
+	if (syscall(SYS_close_range, PLAN_FDS + 1, ~0u, 0) < 0)
+		give_up(STEP_FDS);
+}
+
+static int write_file(const char *path, const char *text)
+{
+	FD_AUTO fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static int write_map(const char *path, unsigned id)
+{
+	char text[64];
+	snprintf(text, sizeof text, "%u %u 1\n", id, id);
+	return write_file(path, text);
+}
+
+static void await_byte(void)
+{
+	char c;
+	if (fd_read_full(HELPER_SOCK, &c, 1) < 0)
+		_exit(127);
+}
+
+/*
+ * An ordinary user maps itself; for root the supervisor has written the maps. A change of uid
+ * clears dumpable and the death signal, so these come last.
+ */
+static void take_identity(const struct helper *h)
+{
+	uid_t uid;
+	if (prctl(PR_SET_DUMPABLE, 1) < 0)
+		give_up(STEP_IDENTITY);
+	if (!h->root && (write_file("/proc/self/setgroups", "deny") < 0 ||
+				write_map("/proc/self/uid_map", h->uid) < 0 ||
+				write_map("/proc/self/gid_map", h->gid) < 0))
+		give_up(STEP_MAPS);
+	if (fd_read_full(HELPER_SOCK, &uid, sizeof uid) < 0)
+		_exit(127);
+	if (h->root && (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
+			       setresuid(uid, uid, uid) < 0))
+		give_up(STEP_IDENTITY);
+	if (prctl(PR_SET_DUMPABLE, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		give_up(STEP_IDENTITY);
+}
+
+static void loopback_up(void)
+{
+	FD_AUTO fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &r) < 0)
+		give_up(STEP_LOOPBACK);
+}
+
+static int listen_at(const void *addr, socklen_t len, int family)
+{
+	FD_AUTO fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1;
+	if (fd < 0)
+		return -1;
+	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0)
+		return -1;
+	if (bind(fd, addr, len) < 0 || listen(fd, SOMAXCONN) < 0)
+		return -1;
+	int out = fd;
+	fd = -1;
+	return out;
+}
+
+/* A machine without IPv6 has no ::1; nothing inside can reach it then either. */
+static unsigned make_listeners(const struct launch_spec *spec, int *fds)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < spec->nports; i++) {
+		uint16_t port = htons((uint16_t)spec->ports[i]);
+		struct sockaddr_in a4 = {.sin_family = AF_INET,
+			.sin_port = port,
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+		struct sockaddr_in6 a6 = {.sin6_family = AF_INET6,
+			.sin6_port = port,
+			.sin6_addr = IN6ADDR_LOOPBACK_INIT};
+		int fd = listen_at(&a4, sizeof a4, AF_INET);
+		if (fd < 0)
+			give_up(STEP_LISTEN);
+		fds[n++] = fd;
+		fd = listen_at(&a6, sizeof a6, AF_INET6);
+		if (fd >= 0)
+			fds[n++] = fd;
+		else if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)
+			give_up(STEP_LISTEN);
+	}
+	return n;
+}
+
+static void mount_tmpfs(const char *at, size_t bytes, unsigned inodes)
+{
+	char options[128];
+	snprintf(options, sizeof options, "mode=0755,size=%zu,nr_inodes=%u", bytes, inodes);
+	if (mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
+		give_up(STEP_STAGE);
+}
+
+static void make_dir(const char *path, mode_t mode)
+{
+	if (mkdir(path, mode) < 0)
+		give_up(STEP_STAGE);
+}
+
+/*
+ * The system's files go through an overlay of this sandbox's own: the inodes differ from those that
+ * every other process sees, so locks on them signal nobody. An overlay without an upper layer needs
+ * two lower ones.
+ */
+static void make_stage(const struct launch_spec *spec)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		give_up(STEP_PRIVATE);
+	mount_tmpfs(PLAN_STAGE, spec->stage_bytes, spec->stage_inodes);
+	static const char *const dirs[] = {PLAN_STAGE "/tool", PLAN_STAGE "/cell",
+		PLAN_STAGE "/etc", PLAN_STAGE "/empty", PLAN_SYSTEM, PLAN_WORK, PLAN_OUTPUTS};
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		make_dir(dirs[i], 0755);
+	FD_AUTO nothing = open(PLAN_STAGE "/nothing", O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (nothing < 0)
+		give_up(STEP_STAGE);
+	mount_tmpfs(PLAN_WORK, spec->work_bytes, spec->work_inodes);
+	make_dir(PLAN_WORK "/scratch", 0755);
+	make_dir(PLAN_WORK "/scratch/outputs", 0755);
+	make_dir(PLAN_WORK "/tmp", 01777);
+	make_dir(PLAN_WORK "/shm", 01777);
+	mount_tmpfs(PLAN_OUTPUTS, spec->outputs_bytes, spec->outputs_inodes);
+	if (mount("overlay", PLAN_SYSTEM, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
+		    "lowerdir=/usr:" PLAN_STAGE "/empty,userxattr") < 0)
+		give_up(STEP_OVERLAY);
+}
+
+static void hand_out(int *fds, unsigned nlisteners)
+{
+	struct report r = {.step = STEP_OK, .nlisteners = nlisteners};
+	struct err ignored = {0};
+	int open_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	fds[0] = open(PLAN_STAGE, open_flags);
+	fds[1] = open(PLAN_OUTPUTS, open_flags);
+	if (fds[0] < 0 || fds[1] < 0)
+		give_up(STEP_FDS);
+	for (unsigned done = 0; done < nlisteners + 2;) {
+		unsigned n = nlisteners + 2 - done;
+		n = n < FRAME_MAX_FDS ? n : FRAME_MAX_FDS;
+		if (frame_send(HELPER_SOCK, &r, sizeof r, fds + done, n, &ignored) < 0)
+			_exit(127);
+		done += n;
+	}
+	for (unsigned i = 0; i < nlisteners + 2; i++)
+		close(fds[i]);
+}
+
+static void limit(int what, rlim_t soft, rlim_t hard)
+{
+	struct rlimit old, r = {.rlim_cur = soft, .rlim_max = hard};
+	if (getrlimit((__rlimit_resource_t)what, &old) < 0)
+		give_up(STEP_LIMITS);
+	if (old.rlim_max != RLIM_INFINITY && (hard == RLIM_INFINITY || hard > old.rlim_max))
+		r.rlim_max = old.rlim_max;
+	if (r.rlim_max != RLIM_INFINITY && r.rlim_cur > r.rlim_max)
+		r.rlim_cur = r.rlim_max;
+	if (setrlimit((__rlimit_resource_t)what, &r) < 0)
+		give_up(STEP_LIMITS);
+}
+
+/*
+ * Private writable memory is what a tool can ask for; address space stops shared maps too, with
+ * room for what is only reserved. RLIMIT_NPROC counts within the user namespace just made.
+ */
+static void set_limits(const struct launch_spec *spec)
+{
+	rlim_t memory = spec->memory, space = 2 * spec->memory + ((rlim_t)1 << 30);
+	limit(RLIMIT_DATA, memory, memory);
+	limit(RLIMIT_AS, space, space);
+	limit(RLIMIT_NPROC, spec->processes, spec->processes);
+	limit(RLIMIT_FSIZE, spec->file, spec->file);
+	limit(RLIMIT_NOFILE, 1024, 1024);
+	limit(RLIMIT_STACK, 8 << 20, 8 << 20);
+	limit(RLIMIT_CORE, 0, 0);
+	limit(RLIMIT_MSGQUEUE, 0, 0);
+	limit(RLIMIT_MEMLOCK, 1 << 20, 1 << 20);
+	limit(RLIMIT_RTPRIO, 0, 0);
+	limit(RLIMIT_SIGPENDING, 1024, 1024);
+}
+
+static _Noreturn void run_helper(const struct helper *h)
+{
+	static const char *const no_env[] = {NULL};
+	int fds[LAUNCH_MAX_LISTENERS + 2];
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int sig = 1; sig < 32; sig++)
+		signal(sig, SIG_DFL);
+	place_fds(h);
+	umask(0);
+	take_identity(h);
+	loopback_up();
+	unsigned n = make_listeners(h->spec, fds + 2);
+	make_stage(h->spec);
+	hand_out(fds, n);
+	await_byte();
+	set_limits(h->spec);
+	umask(022);
+	if (setsid() < 0 || chdir("/") < 0)
+		give_up(STEP_LIMITS);
+	execve(h->spec->argv[0], (char *const *)h->spec->argv, (char *const *)no_env);
+	give_up(STEP_EXEC);
+}
+
+/* ---- the supervisor ---- */
+
+static int explain(const struct report *r, struct err *e)
+{
+	static const char *const doing[] = {
+		[STEP_IDENTITY] = "cannot take an unprivileged uid",
+		[STEP_MAPS] = "cannot map the user into a new user namespace",
+		[STEP_LOOPBACK] = "cannot bring up the loopback of a new network namespace",
+		[STEP_LISTEN] = "cannot listen inside the sandbox",
+		[STEP_PRIVATE] = "cannot make the mounts private",
+		[STEP_STAGE] = "cannot mount a tmpfs in a user namespace",
+		[STEP_OVERLAY] = "cannot mount an overlay in a user namespace",
+		[STEP_FDS] = "cannot hand out the sandbox's descriptors",
+		[STEP_LIMITS] = "cannot set resource limits",
+		[STEP_EXEC] = "cannot start '" PLAN_BWRAP "'",
+	};
+	unsigned step = r->step;
+	if (step == STEP_OK || step >= sizeof doing / sizeof *doing)
+		return err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
+	errno = r->error;
+	err_errno(e, ERR_SANDBOX, "%s", doing[step]);
+	if (step == STEP_EXEC)
+		return err_hint(e, "install it: apt-get install bubblewrap");
+	if (step == STEP_OVERLAY)
+		return err_hint(e, "Linux 5.11 or newer with overlayfs is needed");
+	return err_hint(e, "see what this machine allows: evctl doctor");
+}
+
+/* Whether an id of the host can be had from inside a container. */
+static bool id_exists(const char *map, unsigned id)
+{
+	char text[4096];
+	FD_AUTO fd = open(map, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	for (char *line = text; line && *line; line = strchr(line, '\n')) {
+		unsigned long first, outside, count;
+		if (*line == '\n')
+			line++;
+		if (sscanf(line, "%lu %lu %lu", &first, &outside, &count) == 3 && id >= first &&
+			id - first < count)
+			return true;
+	}
+	return false;
+}
+
+static int map_for_root(pid_t pid, uid_t *uid, struct err *e)
+{
+	char path[64];
+	*uid = UID_BASE + (unsigned)pid;
+	if (!id_exists("/proc/self/uid_map", *uid) || !id_exists("/proc/self/gid_map", *uid))
+		*uid = UID_NOBODY;
+	snprintf(path, sizeof path, "/proc/%d/uid_map", pid);
+	if (write_map(path, *uid) < 0) {
+		err_errno(e, ERR_SANDBOX, "cannot give the sandbox an unprivileged uid");
+		return err_hint(e, "run evctl as an ordinary user");
+	}
+	snprintf(path, sizeof path, "/proc/%d/gid_map", pid);
+	if (write_map(path, *uid) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot give the sandbox an unprivileged gid");
+	return 0;
+}
+
+static int clone_failed(struct err *e)
+{
+	int error = errno;
+	err_errno(e, ERR_SANDBOX, "cannot make a user namespace");
+	if (error == ENOSPC)
+		return err_hint(e, "raise it: sysctl user.max_user_namespaces=10000");
+	if (error == EPERM)
+		return err_hint(e,
+			"allow unprivileged user namespaces: sysctl "
+			"kernel.unprivileged_userns_clone=1, and an AppArmor profile with "
+			"'userns,' where that is required");
+	return err_hint(e, "see what this machine allows: evctl doctor");
+}
+
+static int start_helper(struct launch *l, const struct helper *h, struct err *e)
+{
+	struct clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&l->pidfd,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof args);
+	if (pid < 0)
+		return clone_failed(e);
+	if (pid == 0)
+		run_helper(h);
+	l->pid = (pid_t)pid;
+	return 0;
+}
+
+/* The helper says what failed, or gives a report with descriptors; nothing means it died. */
+static int read_report(struct launch *l, struct report *r, int *fds, size_t *nfds, struct err *e)
+{
+	BUF_AUTO b = {.limit = sizeof *r};
+	int got = frame_recv(l->go, &b, fds, nfds, clock_mono_ms() + READY_MS, e);
+	if (got < 0)
+		return err_wrap(e, "the sandbox's helper");
+	if (got == 0 || b.len != sizeof *r)
+		return err_set(e, ERR_SANDBOX, "the sandbox's helper died");
+	memcpy(r, b.data, sizeof *r);
+	if (r->step == STEP_OK)
+		return 0;
+	return explain(r, e);
+}
+
+static uint16_t port_of(int fd)
+{
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} a = {0};
+	socklen_t len = sizeof a;
+	if (getsockname(fd, &a.sa, &len) < 0)
+		return 0;
+	return ntohs(a.sa.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
+}
+
+static int take_fds(struct launch *l, struct err *e)
+{
+	struct report r;
+	int fds[FRAME_MAX_FDS];
+	size_t total = 2, got = 0;
+	while (got < total) {
+		size_t n = FRAME_MAX_FDS;
+		if (read_report(l, &r, fds, &n, e) < 0)
+			return -1;
+		total = (size_t)r.nlisteners + 2;
+		for (size_t i = 0; i < n; i++, got++) {
+			if (got == 0)
+				l->stage = fds[i];
+			else if (got == 1)
+				l->outputs = fds[i];
+			else if (l->nlisteners < LAUNCH_MAX_LISTENERS)
+				l->listeners[l->nlisteners++] = fds[i];
+			else
+				close(fds[i]);
+		}
+		if (n == 0)
+			return err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
+	}
+	for (size_t i = 0; i < l->nlisteners; i++)
+		l->ports[i] = port_of(l->listeners[i]);
+	return 0;
+}
+
+static int start_and_take(
+	struct launch *l, struct helper *h, const struct cgroup *cg, struct err *e)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot make a socket pair");
+	l->go = pair[0];
+	h->sock = pair[1];
+	int started = start_helper(l, h, e);
+	fd_close(&pair[1]);
+	if (started < 0)
+		return -1;
+	l->uid = h->uid;
+	if (h->root && map_for_root(l->pid, &l->uid, e) < 0)
+		return -1;
+	if (cgroup_join(cg, l->pid) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
+	if (fd_write_full(l->go, &l->uid, sizeof l->uid) < 0)
+		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
+	return take_fds(l, e);
+}
+
+int launch_start(
+	struct launch *l, const struct launch_spec *spec, const struct cgroup *cg, struct err *e)
+{
+	struct helper h = {
+		.spec = spec, .uid = geteuid(), .gid = getegid(), .root = geteuid() == 0};
+	*l = LAUNCH_NONE;
+	if (spec->nports > LAUNCH_MAX_LISTENERS / 2)
+		return err_set(e, ERR_SANDBOX, "too many ports to listen on: %zu", spec->nports);
+	if (start_and_take(l, &h, cg, e) == 0)
+		return 0;
+	launch_close(l);
+	return -1;
+}
+
+int launch_go(struct launch *l, struct err *e)
+{
+	char go = 0;
+	if (fd_write_full(l->go, &go, 1) < 0)
+		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
+	return 0;
+}
+
+bool launch_ended(const struct launch *l)
+{
+	struct pollfd p = {.fd = l->pidfd, .events = POLLIN};
+	return l->pidfd < 0 || poll(&p, 1, 0) > 0;
+}
+
+void launch_why(struct launch *l, struct err *e)
+{
+	struct report r;
+	if (l->go >= 0)
+		(void)read_report(l, &r, NULL, NULL, e);
+}
+
+void launch_drop_listeners(struct launch *l)
+{
+	for (size_t i = 0; i < l->nlisteners; i++)
+		fd_close(&l->listeners[i]);
+	l->nlisteners = 0;
+}
+
+/*
+ * Once process 1 is dead the kernel has killed, and waited for, all that was in its namespace; only
+ * then does the pidfd become readable.
+ */
+void launch_kill(struct launch *l)
+{
+	if (l->pidfd >= 0) {
+		struct pollfd p = {.fd = l->pidfd, .events = POLLIN};
+		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+		while (poll(&p, 1, -1) < 0 && errno == EINTR)
+			;
+		siginfo_t info;
+		while (waitid(P_PIDFD, (id_t)l->pidfd, &info, WEXITED | __WALL) < 0 &&
+			errno == EINTR)
+			;
+	}
+	fd_close(&l->pidfd);
+	l->pid = -1;
+}
+
+void launch_close(struct launch *l)
+{
+	launch_kill(l);
+	launch_drop_listeners(l);
+	fd_close(&l->go);
+	fd_close(&l->stage);
+	fd_close(&l->outputs);
+}

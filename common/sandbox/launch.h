@@ -1,0 +1,60 @@
+/*
+ * The dumb executor of the plan: makes the outer namespaces, the listeners and the mounts, hands
+ * their descriptors out, and becomes bubblewrap.
+ *
+ * The helper is process 1 of a pid namespace of its own, so that SIGKILL through its pidfd ends all
+ * of the sandbox at any stage, and the pidfd's readability proves it. It takes an unprivileged uid
+ * before anything else, and dies with the thread that started it.
+ */
+#ifndef EVCTL_SANDBOX_LAUNCH_H
+#define EVCTL_SANDBOX_LAUNCH_H
+
+#include "base/err.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/plan.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LAUNCH_MAX_LISTENERS 256
+
+struct launch_spec {
+	const char *const *argv;
+	int fds[PLAN_FDS]; /* fds[i] becomes descriptor i */
+	const int *ports;
+	size_t nports;
+	size_t stage_bytes, work_bytes, outputs_bytes;
+	unsigned stage_inodes, work_inodes, outputs_inodes;
+	size_t memory; /* of a process */
+	size_t file;   /* bytes of one file, where a disk quota would not see it coming */
+	unsigned processes;
+};
+
+struct launch {
+	pid_t pid;
+	int pidfd;
+	int go;		    /* the helper waits at the other end; closing it ends the helper */
+	uid_t uid;	    /* the host's uid of everything inside */
+	int stage, outputs; /* directories: PLAN_STAGE, PLAN_OUTPUTS */
+	int listeners[LAUNCH_MAX_LISTENERS];
+	uint16_t ports[LAUNCH_MAX_LISTENERS]; /* of each listener */
+	size_t nlisteners;
+};
+
+#define LAUNCH_NONE ((struct launch){.pid = -1, .pidfd = -1, .go = -1, .stage = -1, .outputs = -1})
+
+/* Up to the point where the stage can be filled. The helper then waits for launch_go(). */
+int launch_start(
+	struct launch *l, const struct launch_spec *spec, const struct cgroup *cg, struct err *e);
+int launch_go(struct launch *l, struct err *e);
+/* Whether it has ended by itself. */
+bool launch_ended(const struct launch *l);
+/* After an early end: what the helper said of it, if anything. */
+void launch_why(struct launch *l, struct err *e);
+/* Kills and waits until all is dead; the directories can still be read. Harmless when repeated. */
+void launch_kill(struct launch *l);
+/* launch_kill(), and closes everything; harmless on LAUNCH_NONE. */
+void launch_close(struct launch *l);
+void launch_drop_listeners(struct launch *l);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * Whether bytes that a tool gave are a result. Pure.
+ */
+#ifndef EVCTL_SANDBOX_RESULT_H
+#define EVCTL_SANDBOX_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Deeper than any honest result, shallower than any parser's stack. */
+#define RESULT_MAX_DEPTH 500
+
+/*
+ * NULL if p is one JSON text: UTF-8, whole, without NaN, lone surrogates, integers beyond 64 bits,
+ * numbers beyond a double, or deep nesting. Else what is wrong; static.
+ */
+const char *result_json(const char *p, size_t n);
+bool result_utf8(const char *p, size_t n);
+
+#endif

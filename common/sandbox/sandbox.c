@@ -1,0 +1,370 @@
+#include "sandbox/sandbox.h"
+#include "base/file.h"
+#include "base/strv.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/control.h"
+#include "sandbox/launch.h"
+#include "sandbox/mounts.h"
+#include "sandbox/plan.h"
+#include "sandbox/result.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/stage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#define DEFAULT_TIMEOUT_MS 25000
+
+/* bwrap and either its init or the cell's process 1 count too. */
+#define OWN_PROCESSES 2
+/*
+ * Over the limit of a process, so that Python has a MemoryError to raise before the group's limit
+ * kills it: the interpreter's own pages, /scratch and outputs/ are charged to the group.
+ */
+#define GROUP_SLACK ((size_t)64 << 20)
+/* Room for a file over the cap to be seen and named rather than fail the tool. */
+#define OUTPUTS_BYTES ((size_t)32 << 20)
+#define OUTPUTS_INODES 2048
+#define WORK_INODES 16384
+
+struct sandbox {
+	struct launch launch;
+	struct cgroup cgroup;
+	struct control control;
+	struct sandbox_limits limits;
+	bool used, dead;
+};
+
+static size_t or_default(size_t n, size_t d)
+{
+	return n ? n : d;
+}
+
+static void take_limits(struct sandbox_limits *l, const struct sandbox_limits *want)
+{
+	l->memory = or_default(want->memory, (size_t)1 << 30);
+	l->scratch = or_default(want->scratch, 64000000);
+	l->result = or_default(want->result, 1000000);
+	l->log = or_default(want->log, 1000000);
+	l->processes = want->processes ? want->processes : 64;
+}
+
+/* theirs[] is in control_open()'s order. */
+static void name_fds(int fds[PLAN_FDS], int null, const int theirs[5], int args, int seccomp)
+{
+	fds[PLAN_FD_NULL] = null;
+	fds[PLAN_FD_CALL] = theirs[0];
+	fds[PLAN_FD_INIT] = theirs[1];
+	fds[PLAN_FD_OUT] = theirs[2];
+	fds[PLAN_FD_LOG] = theirs[3];
+	fds[PLAN_FD_RESULT] = theirs[4];
+	fds[PLAN_FD_ARGS] = args;
+	fds[PLAN_FD_SECCOMP] = seccomp;
+}
+
+static int start(struct sandbox *sb, const struct sandbox_spec *spec, const struct mounts *m,
+	struct launch_spec *ls, int theirs[5], struct err *e)
+{
+	STRV_AUTO argv = {0};
+	BUF_AUTO args = {0};
+	const struct plan plan = {.mounts = m, .session = spec->session};
+	if (plan_bwrap(&plan, &argv, &args, e) < 0)
+		return -1;
+	FD_AUTO null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	FD_AUTO args_fd = fd_from_bytes("args", args.data, args.len);
+	FD_AUTO filter = seccomp_filter_fd(e);
+	if (filter < 0)
+		return -1;
+	if (null < 0 || args_fd < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot prepare the sandbox");
+	ls->argv = (const char *const *)argv.v;
+	name_fds(ls->fds, null, theirs, args_fd, filter);
+	return launch_start(&sb->launch, ls, &sb->cgroup, e);
+}
+
+static int open_with(
+	struct sandbox *sb, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+{
+	const struct sandbox_limits *l = &sb->limits;
+	struct launch_spec ls = {
+		.ports = spec->ports,
+		.nports = spec->nports,
+		.work_bytes = l->scratch,
+		.work_inodes = WORK_INODES,
+		.outputs_bytes = OUTPUTS_BYTES,
+		.outputs_inodes = OUTPUTS_INODES,
+		.memory = l->memory,
+		.file = l->scratch,
+		.processes = l->processes + OWN_PROCESSES,
+	};
+	int theirs[5];
+	if (stage_measure(spec, &ls.stage_bytes, &ls.stage_inodes, e) < 0)
+		return -1;
+	cgroup_open(&sb->cgroup, l->memory + GROUP_SLACK, ls.processes);
+	int failed =
+		control_open(&sb->control, theirs, e) < 0 || start(sb, spec, m, &ls, theirs, e) < 0;
+	for (int i = 0; i < 5; i++)
+		fd_close(&theirs[i]);
+	if (failed || stage_fill(sb->launch.stage, sb->launch.uid, spec, m, e) < 0)
+		return -1;
+	sb->control.session = spec->session;
+	return launch_go(&sb->launch, e);
+}
+
+int sandbox_open(struct sandbox **out, const struct sandbox_spec *spec, struct err *e)
+{
+	struct mounts m;
+	*out = NULL;
+	if (mounts_find(&m, e) < 0)
+		return -1;
+	struct sandbox *sb = calloc(1, sizeof *sb);
+	if (!sb) {
+		mounts_free(&m);
+		return err_set(e, ERR_SANDBOX, "out of memory");
+	}
+	sb->launch = LAUNCH_NONE;
+	sb->control = CONTROL_NONE;
+	sb->cgroup = CGROUP_INIT;
+	take_limits(&sb->limits, &spec->limits);
+	int failed = open_with(sb, spec, &m, e);
+	mounts_free(&m);
+	if (failed) {
+		sandbox_close(&sb);
+		return -1;
+	}
+	*out = sb;
+	return 0;
+}
+
+size_t sandbox_listeners(const struct sandbox *sb, int *fds, uint16_t *ports, size_t room)
+{
+	const struct launch *l = &sb->launch;
+	for (size_t i = 0; i < l->nlisteners && i < room; i++) {
+		fds[i] = l->listeners[i];
+		ports[i] = l->ports[i];
+	}
+	return l->nlisteners;
+}
+
+void sandbox_drop_listeners(struct sandbox *sb)
+{
+	launch_drop_listeners(&sb->launch);
+}
+
+int sandbox_set_ca(struct sandbox *sb, const char *pem, size_t n, struct err *e)
+{
+	return stage_set_ca(sb->launch.stage, sb->launch.uid, pem, n, e);
+}
+
+/* ---- one call ---- */
+
+/* The sandbox died before it ran anything: bwrap's own words are all there is in the log. */
+static int never_came_up(struct sandbox *sb, const struct intake *in, struct err *e)
+{
+	launch_why(&sb->launch, e);
+	if (e->code != ERR_NONE && e->code != ERR_FAIL)
+		return -1;
+	err_clear(e);
+	const char *text = buf_str(&in->log);
+	int n = (int)strcspn(text, "\n");
+	err_set(e, ERR_SANDBOX, "the sandbox did not start%s%.*s", n ? ": " : "", n > 500 ? 500 : n,
+		text);
+	return err_hint(e, "see what this machine allows: evctl doctor");
+}
+
+static void fail(
+	struct sandbox_result *r, enum sandbox_status status, const char *limit, const char *why)
+{
+	r->status = status;
+	r->limit = limit;
+	r->why = why;
+}
+
+static void judge_ok(const struct sandbox *sb, const struct sandbox_call *call, struct intake *in,
+	const struct frame_view *f, struct sandbox_result *r)
+{
+	if (call->entry_func) {
+		const char *why = f->len > sb->limits.result ? NULL : result_json(f->data, f->len);
+		if (f->len > sb->limits.result)
+			return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+		if (why)
+			return fail(r, SANDBOX_FAILED, NULL, why);
+		buf_add(&r->result, f->data, f->len);
+	} else {
+		if (in->out_cut)
+			return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+		if (!result_utf8(in->out.data, in->out.len))
+			return fail(r, SANDBOX_FAILED, NULL, "the result is not UTF-8");
+		buf_add(&r->result, in->out.data, in->out.len);
+	}
+	if (buf_failed(&r->result))
+		fail(r, SANDBOX_FAILED, NULL, "out of memory");
+}
+
+/* What the cell says is only a kind of failure, never more; the kernel's counters come first. */
+static void judge_failed(char kind, const struct cgroup_events *before,
+	const struct cgroup_events *after, struct sandbox_result *r)
+{
+	if (kind == 'M' || after->oom_kills > before->oom_kills)
+		return fail(r, SANDBOX_LIMIT, "memory", "out of memory");
+	if (kind == 'P' || after->pids_denied > before->pids_denied)
+		return fail(r, SANDBOX_LIMIT, "processes", "too many processes or threads");
+	if (kind == 'D')
+		return fail(r, SANDBOX_LIMIT, "disk", "no space left to write");
+	if (kind == 'L')
+		return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+	if (kind == 'V')
+		return fail(r, SANDBOX_FAILED, NULL, "the result is not JSON");
+	fail(r, SANDBOX_FAILED, NULL, kind ? "the tool raised an error" : "the tool ended early");
+}
+
+static void judge(const struct sandbox *sb, const struct sandbox_call *call, struct intake *in,
+	const struct cgroup_events *before, struct sandbox_result *r)
+{
+	struct frame_view f = {0};
+	struct cgroup_events after = cgroup_events(&sb->cgroup);
+	int got = control_frame(&sb->control, in, &f);
+	if (got == 1 && f.kind == 'R')
+		return judge_ok(sb, call, in, &f, r);
+	if (got >= 0)
+		return judge_failed(f.kind, before, &after, r);
+	fail(r, SANDBOX_FAILED, NULL, "what came back is no result");
+}
+
+static void kill_all(struct sandbox *sb)
+{
+	launch_kill(&sb->launch);
+	sb->dead = true;
+}
+
+/* Ends the call for good, however it stands. */
+static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
+{
+	bool over = end == CONTROL_DONE && sb->control.session;
+	if (end == CONTROL_DEADLINE && sb->control.session)
+		over = control_kill(&sb->control, in, sb->launch.pidfd);
+	if (!over)
+		kill_all(sb);
+	control_drain(&sb->control, in);
+}
+
+static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct message *m,
+	struct intake *in, struct sandbox_result *r, struct err *e)
+{
+	int64_t begun = clock_mono_ms();
+	int timeout = call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
+	struct cgroup_events before = cgroup_events(&sb->cgroup);
+	bool was_ready = sb->control.ready;
+	sb->used = true;
+	sb->control.call_no++;
+	enum control_end end = control_run(&sb->control, in, m, sb->launch.pidfd, begun + timeout);
+	finish(sb, in, end);
+	r->ms = (int)(clock_mono_ms() - begun);
+	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
+	if (end == CONTROL_GONE && !sb->control.ready) {
+		return never_came_up(sb, in, e);
+	}
+	if (end == CONTROL_DEADLINE)
+		fail(r, SANDBOX_TIMEOUT, NULL, "out of time");
+	else if (end == CONTROL_CONFUSED)
+		fail(r, SANDBOX_FAILED, NULL, "the cell made no sense");
+	else
+		judge(sb, call, in, &before, r);
+	return 0;
+}
+
+int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct sandbox_result *r,
+	struct err *e)
+{
+	struct message m;
+	struct sandbox_call own = *call;
+	if (!sandbox_alive(sb))
+		return err_set(e, ERR_SANDBOX, "the sandbox is gone");
+	sandbox_result_free(r);
+	if (own.memory == 0 || own.memory > sb->limits.memory)
+		own.memory = sb->limits.memory;
+	if (cgroup_set_memory(&sb->cgroup, own.memory + GROUP_SLACK) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot set the sandbox's memory limit");
+	if (message_make(&m, &own, e) < 0)
+		return -1;
+	struct intake in = {.call = &own};
+	in.out.limit = sb->limits.result;
+	in.log.limit = sb->limits.log;
+	in.result.limit = sb->limits.result + 64;
+	r->result.limit = sb->limits.result;
+	int done = run_call(sb, &own, &m, &in, r, e);
+	message_wipe(&m);
+	if (r->status != SANDBOX_OK)
+		buf_clear(&r->result);
+	r->log = in.log;
+	r->log_truncated = in.log_cut;
+	in.log = (struct buf){0};
+	intake_free(&in);
+	return done;
+}
+
+void sandbox_result_free(struct sandbox_result *r)
+{
+	buf_free(&r->result);
+	buf_free(&r->log);
+	memset(r, 0, sizeof *r);
+}
+
+/* ---- outputs, life and death ---- */
+
+int sandbox_outputs(const struct sandbox *sb)
+{
+	return sb->launch.outputs;
+}
+
+int sandbox_reset_outputs(struct sandbox *sb)
+{
+	int at = sb->launch.outputs, failed = 0;
+	int list = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = list < 0 ? NULL : fdopendir(list);
+	if (!d) {
+		fd_close(&list);
+		return -1;
+	}
+	for (struct dirent *de; (de = readdir(d));)
+		if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0)
+			failed |= file_remove_tree(at, de->d_name);
+	closedir(d);
+	return failed ? -1 : 0;
+}
+
+bool sandbox_alive(const struct sandbox *sb)
+{
+	if (sb->dead || (sb->used && !sb->control.session))
+		return false;
+	return !launch_ended(&sb->launch) || !sb->control.ready;
+}
+
+int sandbox_pidfd(const struct sandbox *sb)
+{
+	return sb->launch.pidfd;
+}
+
+const char *sandbox_bounds(const struct sandbox *sb)
+{
+	static const char *const names[] = {
+		[CGROUP_NONE] = "rlimit", [CGROUP_V1] = "cgroup1", [CGROUP_V2] = "cgroup2"};
+	return names[sb->cgroup.mode];
+}
+
+void sandbox_close(struct sandbox **sb)
+{
+	if (!*sb)
+		return;
+	launch_close(&(*sb)->launch);
+	control_close(&(*sb)->control);
+	cgroup_close(&(*sb)->cgroup);
+	free(*sb);
+	*sb = NULL;
+}

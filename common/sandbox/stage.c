@@ -1,0 +1,271 @@
+#include "sandbox/stage.h"
+#include "base/buf.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define CA_NAME "ca-certificates.crt"
+
+/*
+ * The tmpfs belongs to a user namespace in which root is nobody, so root writes as the one who is
+ * there. Per thread, and undone by end_as().
+ */
+struct as {
+	uid_t uid;
+	gid_t gid;
+	mode_t mask;
+};
+
+static struct as begin_as(uid_t uid)
+{
+	struct as old = {.mask = umask(022)};
+	old.gid = (gid_t)setfsgid(geteuid() == 0 ? uid : getegid());
+	old.uid = (uid_t)setfsuid(uid);
+	return old;
+}
+
+static void end_as(struct as old)
+{
+	setfsuid(old.uid);
+	setfsgid(old.gid);
+	umask(old.mask);
+}
+
+static bool path_ok(const char *path)
+{
+	size_t len = strlen(path);
+	if (len == 0 || len >= PATH_MAX - 64)
+		return false;
+	for (const char *at = path;;) {
+		size_t n = strcspn(at, "/");
+		if (n == 0 || n > NAME_MAX || (n == 1 && at[0] == '.') ||
+			(n == 2 && at[0] == '.' && at[1] == '.'))
+			return false;
+		if (at[n] == '\0')
+			return true;
+		at += n + 1;
+	}
+}
+
+int stage_measure(const struct sandbox_spec *spec, size_t *bytes, unsigned *inodes, struct err *e)
+{
+	*bytes = 16 << 20;
+	*inodes = 1024;
+	for (size_t i = 0; i < spec->nfiles; i++) {
+		const struct sandbox_file *f = &spec->files[i];
+		if (!path_ok(f->path))
+			return err_set(e, ERR_USAGE, "not a path inside the expert: '%s'", f->path);
+		*bytes += (f->n + PAGE - 1) / PAGE * PAGE;
+		for (const char *at = f->path; at; at = strchr(at + 1, '/')) {
+			*bytes += PAGE;
+			*inodes += 1;
+		}
+	}
+	return 0;
+}
+
+/* Makes the directories of path below dir; a descriptor of the last, *name what is left. */
+static int open_parent(int dir, const char *path, const char **name)
+{
+	char part[NAME_MAX + 1];
+	int at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	for (size_t n; at >= 0 && path[n = strcspn(path, "/")] == '/'; path += n + 1) {
+		memcpy(part, path, n);
+		part[n] = '\0';
+		if (mkdirat(at, part, 0755) < 0 && errno != EEXIST) {
+			fd_close(&at);
+			break;
+		}
+		int next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd_close(&at);
+		at = next;
+	}
+	*name = path;
+	return at;
+}
+
+static int put(int dir, const char *path, const void *data, size_t n, struct err *e)
+{
+	const char *name;
+	FD_AUTO parent = open_parent(dir, path, &name);
+	FD_AUTO fd = parent < 0
+			     ? -1
+			     : openat(parent, name,
+				       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0 || fd_write_full(fd, data, n) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot put '%s' into the sandbox", path);
+	return 0;
+}
+
+static int put_text(int dir, const char *path, const char *text, struct err *e)
+{
+	return put(dir, path, text, strlen(text), e);
+}
+
+/* A file of this machine, read now, so that no inode is shared. */
+static int copy(int dir, const char *path, const char *from, bool must, struct err *e)
+{
+	BUF_AUTO b = {.limit = 16 << 20};
+	struct err inner = {0};
+	if (file_read(from, &b, &inner) < 0) {
+		if (!must)
+			return 0;
+		err_set(e, ERR_SANDBOX, "%s", inner.msg);
+		return err_hint(e, "install evctl again: make install");
+	}
+	return put(dir, path, b.data, b.len, e);
+}
+
+static int put_hosts(int dir, const struct sandbox_spec *spec, struct err *e)
+{
+	BUF_AUTO b = {0};
+	buf_adds(&b, "127.0.0.1 localhost sandbox\n::1 localhost\n");
+	for (size_t i = 0; i < spec->nhosts; i++)
+		buf_addf(&b, "127.0.0.1 %s\n", spec->hosts[i]);
+	if (buf_failed(&b))
+		return err_set(e, ERR_SANDBOX, "out of memory");
+	return put(dir, "etc/hosts", b.data, b.len, e);
+}
+
+static int put_links(int dir, const struct mounts *m, struct err *e)
+{
+	for (size_t i = 0; i + 1 < m->links.n; i += 2) {
+		const char *path = m->links.v[i], *name;
+		if (strncmp(path, "/etc/", 5) != 0)
+			continue;
+		FD_AUTO parent = open_parent(dir, path + 1, &name);
+		if (parent < 0 || symlinkat(m->links.v[i + 1], parent, name) < 0)
+			return err_errno(e, ERR_SANDBOX, "cannot link '%s'", path);
+	}
+	return 0;
+}
+
+static int put_etc(int dir, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+{
+	const char *name;
+	FD_AUTO certs = open_parent(dir, "etc/ssl/certs/", &name);
+	if (certs < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot fill the sandbox");
+	if (put_hosts(dir, spec, e) < 0 || put_links(dir, m, e) < 0 ||
+		put_text(dir, "etc/passwd", "tool:x:1000:1000:tool:/scratch:/nonexistent\n", e) <
+			0 ||
+		put_text(dir, "etc/group", "tool:x:1000:\n", e) < 0 ||
+		put_text(dir, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n",
+			e) < 0)
+		return -1;
+	return copy(dir, "etc/matplotlibrc", "/etc/matplotlibrc", false, e);
+}
+
+/* An expert's own file may go by the name of a package; then the zygote must not import that. */
+static bool shadowed(const struct sandbox_spec *spec, const char *module)
+{
+	size_t n = strcspn(module, ".");
+	for (size_t i = 0; i < spec->nfiles; i++) {
+		const char *path = spec->files[i].path;
+		if (strncmp(path, module, n) == 0 && (path[n] == '/' || path[n] == '.'))
+			return true;
+	}
+	return false;
+}
+
+static bool brings_certifi(const struct sandbox_spec *spec)
+{
+	for (size_t i = 0; i < spec->nfiles; i++)
+		if (strstr(spec->files[i].path, "certifi/"))
+			return true;
+	return false;
+}
+
+/* One setting a line: a word, a space, the rest. */
+static int put_config(
+	int dir, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+{
+	BUF_AUTO b = {0};
+	buf_addf(&b, "session %d\n", spec->session);
+	buf_addf(&b, "exec %s\nexec %s\n", m->python, m->loader);
+	for (size_t i = 0; i < m->modules.n; i++)
+		buf_addf(&b, "path %s\n", m->modules.v[i]);
+	for (size_t i = 0; i < spec->nwildcards; i++)
+		buf_addf(&b, "wildcard %s\n", spec->wildcards[i] + (spec->wildcards[i][0] == '*'));
+	for (size_t i = 0; i < spec->npreload; i++)
+		if (!shadowed(spec, spec->preload[i]))
+			buf_addf(&b, "preload %s\n", spec->preload[i]);
+	if (brings_certifi(spec))
+		buf_adds(&b, "certifi 1\n");
+	if (buf_failed(&b))
+		return err_set(e, ERR_SANDBOX, "out of memory");
+	return put(dir, "cell/config", b.data, b.len, e);
+}
+
+/* matplotlib wants a directory that it may write to; what is in it was made at install. */
+static int put_matplotlib(int dir, const char *cell, struct err *e)
+{
+	STR_AUTO from = path_join(cell, "matplotlib");
+	DIR *d = from ? opendir(from) : NULL;
+	int failed = 0;
+	if (!d)
+		return 0;
+	for (struct dirent *de; failed == 0 && (de = readdir(d));) {
+		if (de->d_name[0] == '.')
+			continue;
+		STR_AUTO src = path_join(from, de->d_name);
+		STR_AUTO dst = path_join("work/tmp/.matplotlib", de->d_name);
+		failed = !src || !dst ? -1 : copy(dir, dst, src, false, e);
+	}
+	closedir(d);
+	return failed;
+}
+
+static int put_cell(int dir, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+{
+	STR_AUTO cell = path_join(spec->share_dir, "cell");
+	STR_AUTO pyc = cell ? path_join(cell, "cell.pyc") : NULL;
+	STR_AUTO py = cell ? path_join(cell, "cell.py") : NULL;
+	if (!pyc || !py)
+		return err_set(e, ERR_SANDBOX, "out of memory");
+	if (put_config(dir, spec, m, e) < 0 || copy(dir, "cell/cell.pyc", pyc, true, e) < 0 ||
+		copy(dir, "cell/cell.py", py, true, e) < 0)
+		return -1;
+	return put_matplotlib(dir, cell, e);
+}
+
+static int put_tool(int dir, const struct sandbox_spec *spec, struct err *e)
+{
+	FD_AUTO tool = openat(dir, "tool", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tool < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot fill the sandbox");
+	for (size_t i = 0; i < spec->nfiles; i++)
+		if (put(tool, spec->files[i].path, spec->files[i].data, spec->files[i].n, e) < 0)
+			return -1;
+	return 0;
+}
+
+int stage_fill(
+	int dir, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+{
+	struct as old = begin_as(uid);
+	int failed = put_tool(dir, spec, e) < 0 || put_etc(dir, spec, m, e) < 0 ||
+		     put_cell(dir, spec, m, e) < 0;
+	end_as(old);
+	return failed ? -1 : 0;
+}
+
+int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e)
+{
+	FD_AUTO certs = openat(dir, "etc/ssl/certs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (certs < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot reach the sandbox's files");
+	struct as old = begin_as(uid);
+	(void)unlinkat(certs, CA_NAME, 0);
+	int failed = put(certs, CA_NAME, pem, n, e);
+	end_as(old);
+	return failed;
+}

@@ -1,0 +1,21 @@
+/*
+ * Filling the sandbox's own files through descriptors into its tmpfs: code, hosts, authority, cell.
+ * Nothing of it touches a disk.
+ */
+#ifndef EVCTL_SANDBOX_STAGE_H
+#define EVCTL_SANDBOX_STAGE_H
+
+#include "base/err.h"
+#include "sandbox/mounts.h"
+#include "sandbox/sandbox.h"
+
+#include <sys/types.h>
+
+/* What it will take, for the tmpfs's limits. -1 with ERR_USAGE for a path that may not be. */
+int stage_measure(const struct sandbox_spec *spec, size_t *bytes, unsigned *inodes, struct err *e);
+/* uid owns what is written; dir is the stage. */
+int stage_fill(
+	int dir, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m, struct err *e);
+int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e);
+
+#endif

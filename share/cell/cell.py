@@ -1,0 +1,529 @@
+"""The cell: what runs inside the sandbox. It takes a call's message, runs the tool, hands back a frame.
+
+In a single sandbox it runs the call itself, under bubblewrap's init. In a session it is process 1 and
+forks for each call; the child, never the parent, reads the message, so keys are never here.
+
+Lean on purpose: only modules built into the interpreter, and _json, until the tool wants more. How the
+tool's process can be lied to does not matter: all that leaves it is judged outside.
+
+Message: length, then entry file, function, inputs, memory, and name and value of each key, each
+with its length. Frame: 'A' and the call's number once the message is read; then a kind, a length, and
+the result. Numbers are four bytes, little-endian.
+"""
+
+import builtins
+import posix
+import sys
+
+OUT, LOG, CALL, RESULT, INIT = 1, 2, 3, 4, 5
+RESULT_MAX = 1_000_000
+FAILED, NO_JSON, TOO_LONG, MEMORY, PROCESSES, DISK, DONE = b'E', b'V', b'L', b'M', b'P', b'D', b'R'
+
+
+def read_file(name):
+    fd = posix.open(name, posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        parts = []
+        while part := posix.read(fd, 1 << 20):
+            parts.append(part)
+        return b''.join(parts)
+    finally:
+        posix.close(fd)
+
+
+def write_file(name, data):
+    fd = posix.open(name, posix.O_WRONLY | posix.O_CLOEXEC)
+    posix.write(fd, data)
+    posix.close(fd)
+
+
+def read_config():
+    config = {}
+    for line in read_file('/cell/config').decode().splitlines():
+        word, _, rest = line.partition(' ')
+        config.setdefault(word, []).append(rest)
+    return config
+
+
+# ---- the message and the frame
+
+
+def read_exactly(fd, n):
+    data = bytearray()
+    while len(data) < n:
+        part = posix.read(fd, min(n - len(data), 1 << 20))
+        if not part:
+            posix._exit(0)  # the supervisor is gone
+        data += part
+    return data
+
+
+def number(data, at):
+    return int.from_bytes(data[at:at + 4], 'little')
+
+
+def read_message():
+    data = read_exactly(CALL, number(read_exactly(CALL, 4), 0))
+    fields, at = [], 0
+    while at < len(data):
+        n = number(data, at)
+        fields.append(bytes(data[at + 4:at + 4 + n]))
+        at += 4 + n
+    return fields
+
+
+def write_all(fd, data):
+    while data:
+        data = data[posix.write(fd, data):]
+
+
+def send(kind, payload=b''):
+    write_all(RESULT, kind + len(payload).to_bytes(4, 'little') + payload)
+
+
+# ---- JSON, by the C half of the json module: the rest of it costs more than a whole start
+
+
+def decode(text):
+    import _json
+
+    class Context:
+        strict = True
+        object_hook = object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+        memo = {}
+
+        @staticmethod
+        def parse_constant(name):
+            raise ValueError(name)
+
+    return _json.make_scanner(Context)(text, skip_space(text))[0]
+
+
+def skip_space(text):
+    at = 0
+    while at < len(text) and text[at] in ' \t\r\n':
+        at += 1
+    return at
+
+
+def plain(value):
+    """What JSON has no word for: numpy's scalars are the numbers that they hold."""
+    if type(value).__module__ == 'numpy' and hasattr(value, 'item') and not getattr(value, 'shape', ()):
+        item = value.item()
+        if type(item) in (bool, int, float, str):
+            return item
+    raise TypeError('the result holds a %s, which is not JSON' % type(value).__name__)
+
+
+def encode(value):
+    import _json
+    encoder = _json.make_encoder({}, plain, _json.encode_basestring, None, ': ', ', ', False, False, False)
+    return ''.join(encoder([value], 0))[1:-1].encode()
+
+
+# ---- one call
+
+
+def kind_of(error):
+    if isinstance(error, MemoryError):
+        return MEMORY
+    number = getattr(error, 'errno', None)
+    if isinstance(error, OSError) and number in (12, 27, 28, 122):  # ENOMEM EFBIG ENOSPC EDQUOT
+        return MEMORY if number == 12 else DISK
+    if isinstance(error, BlockingIOError) and number == 11:
+        return PROCESSES
+    if isinstance(error, RuntimeError) and error.args == ("can't start new thread",):
+        return PROCESSES
+    return FAILED
+
+
+def report(error):
+    """The traceback to the log, without the cell's own frames."""
+    tb = error.__traceback__
+    while tb and tb.tb_frame.f_code.co_filename == '/cell/cell.py':
+        tb = tb.tb_next
+    error.__traceback__ = tb
+    sys.__excepthook__(type(error), error, tb)
+
+
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
+def tool_path(file):
+    if '/' in file:
+        sys.path.insert(1, '/tool/' + file.rpartition('/')[0])
+    return '/tool/' + file
+
+
+def run_script(file):
+    path = tool_path(file)
+    main = type(sys)('__main__')
+    main.__dict__.update(__file__=path, __builtins__=builtins)
+    sys.modules['__main__'] = main
+    sys.argv[:] = [path]
+    exec(compile(read_file(path), path, 'exec', dont_inherit=True), main.__dict__)
+
+
+def load_module(file):
+    name = file.rpartition('/')[2].removesuffix('.py')
+    path = tool_path(file)
+    external = sys.modules['_frozen_importlib_external']
+    spec = external.spec_from_file_location(name, path)
+    if spec is None:
+        spec = external.spec_from_file_location(
+            name, path, loader=external.SourceFileLoader(name, path))
+    return sys.modules['_frozen_importlib']._load(spec)
+
+
+def run_function(file, function, inputs):
+    posix.dup2(LOG, OUT)
+    sys.stdout.reconfigure(line_buffering=True)
+    return getattr(load_module(file), function)(**inputs)
+
+
+def exit_code(error):
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code
+    sys.stderr.write('%s\n' % (error.code,))
+    return 1
+
+
+def attempt(file, function, inputs):
+    """Runs it; the kind of end, and a function's value."""
+    try:
+        if function:
+            value = run_function(file, function, inputs)
+        else:
+            value = run_script(file)
+        flush()
+        return DONE, value
+    except SystemExit as error:
+        code = exit_code(error)
+        flush()
+        if function or code:
+            sys.stderr.write('the tool exited with %r\n' % code)
+            return FAILED, None
+        return DONE, None
+    except BaseException as error:
+        kind = kind_of(error)
+        report(error)
+        return kind, None
+
+
+def run(fields):
+    file, function, inputs, memory, *keys = fields
+    text = [k.decode('utf-8', 'surrogateescape') for k in keys]
+    builtins.EV_KEYS = dict(zip(text[::2], text[1::2]))
+    builtins.INPUTS = decode(inputs.decode())
+    limit_memory(int(memory))
+    file, function = file.decode(), function.decode()
+    kind, value = attempt(file, function, builtins.INPUTS)
+    payload = b''
+    if kind == DONE and function:
+        try:
+            payload = encode(value)
+        except BaseException as error:
+            kind = MEMORY if isinstance(error, MemoryError) else NO_JSON
+            report(error)
+        if len(payload) > RESULT_MAX:
+            kind, payload = TOO_LONG, b''
+    try:
+        flush()
+    except BaseException as error:
+        kind, payload = kind_of(error), b''
+    send(kind, payload)
+
+
+def limit_memory(limit):
+    global memory_now
+    if limit >= memory_now:
+        return
+    import resource
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    memory_now = limit
+
+
+def take_call(call_no):
+    """The whole life of the process of a call, from here to its end."""
+    sys.path.insert(0, '/tool')
+    fields = read_message()
+    posix.close(CALL)
+    posix.set_inheritable(RESULT, False)
+    posix.write(RESULT, b'A' + bytes([call_no & 255]))
+    if in_session:
+        set_dumpable(1)
+        # When memory runs out, the kernel picks this process, not the one that the session needs.
+        write_file('/proc/self/oom_score_adj', b'1000')
+    seal()
+    run(fields)
+    posix._exit(0)
+
+
+# ---- what the process may do, beyond what is set from outside
+
+
+class Kernel:
+    """System calls that Python has no name for, without the weight of the ctypes package."""
+
+    def __init__(self):
+        import _ctypes
+
+        class Long(_ctypes._SimpleCData):
+            _type_ = 'l'
+
+        class Call(_ctypes.CFuncPtr):
+            _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
+            _restype_ = Long
+
+        self.long = Long
+        self.call = Call(_ctypes.dlsym(_ctypes.dlopen(None, 0), 'syscall'))
+
+    def __call__(self, number, *args):
+        return self.call(*(a if isinstance(a, bytes) else self.long(a) for a in (number,) + args))
+
+
+PRCTL = {'x86_64': 157, 'aarch64': 167}
+PR_SET_DUMPABLE = 4
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE = 1 << 0, 1 << 1, 1 << 4, 1 << 5
+MAKE_CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM = (1 << n for n in range(6, 13))
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+SCOPE_ABSTRACT, SCOPE_SIGNAL = 1 << 0, 1 << 1
+
+
+def landlock_rules(config):
+    """A ruleset: writes only where there is something to write, exec of Python alone. -1 without."""
+    abi = kernel(LANDLOCK_CREATE, 0, 0, 1)
+    if abi < 1:
+        return -1
+    write = (WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO
+             | MAKE_SYM | (REFER if abi >= 2 else 0) | (TRUNCATE if abi >= 3 else 0))
+    handled = write | EXECUTE | MAKE_CHAR | MAKE_BLOCK | (IOCTL_DEV if abi >= 5 else 0)
+    words = [handled, 0, SCOPE_ABSTRACT | SCOPE_SIGNAL][:3 if abi >= 6 else 2 if abi >= 4 else 1]
+    attr = b''.join(w.to_bytes(8, 'little') for w in words)
+    rules = kernel(LANDLOCK_CREATE, attr, len(attr), 0)
+    if rules < 0:
+        return -1
+    for path in ('/scratch', '/tmp', '/dev/shm'):
+        add_rule(rules, path, write)
+    for path in ('/dev/null', '/dev/zero', '/dev/full'):
+        add_rule(rules, path, WRITE_FILE | (TRUNCATE if abi >= 3 else 0))
+    for path in config['exec']:
+        add_rule(rules, path, EXECUTE)
+    return rules
+
+
+def add_rule(rules, path, access):
+    fd = posix.open(path, posix.O_PATH | posix.O_CLOEXEC)
+    attr = access.to_bytes(8, 'little') + fd.to_bytes(4, 'little')
+    if kernel(LANDLOCK_ADD, rules, 1, attr, 0) != 0:
+        raise OSError('landlock')
+    posix.close(fd)
+
+
+def seal():
+    """From here on this process, and what it starts, can do no more than a tool needs."""
+    if landlock >= 0:
+        if kernel(LANDLOCK_RESTRICT, landlock, 0) != 0:
+            posix._exit(1)
+        posix.close(landlock)
+
+
+def set_dumpable(on):
+    if kernel(PRCTL[posix.uname().machine], PR_SET_DUMPABLE, on, 0, 0, 0) != 0:
+        posix._exit(1)
+
+
+# ---- the session: process 1
+
+
+def preload(modules):
+    for name in modules:
+        try:
+            __import__(name)
+        except Exception as error:
+            report(error)
+    if 'matplotlib' in sys.modules:
+        try:
+            dry_plot()
+        except Exception as error:
+            report(error)
+
+
+def dry_plot():
+    import io
+    import matplotlib.pyplot as plot
+    figure = plot.figure()
+    plot.plot([1, 2])
+    figure.savefig(io.BytesIO(), format='png')
+    plot.close(figure)
+
+
+def fresh_random():
+    """numpy's global generator is not told of a fork."""
+    numpy = sys.modules.get('numpy')
+    if numpy is not None and 'numpy.random' in sys.modules:
+        numpy.random.seed()
+
+
+def kill_rest():
+    try:
+        posix.kill(-1, 9)
+    except ProcessLookupError:
+        pass
+    try:
+        while True:
+            posix.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+
+
+def await_end(pid, call_no):
+    """Until the child of the call ends, or the supervisor orders it to."""
+    import select
+    child = posix.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(child, select.POLLIN)
+    poll.register(INIT, select.POLLIN)
+    while True:
+        ready = [fd for fd, _ in poll.poll()]
+        if INIT in ready:
+            order = posix.read(INIT, 2)
+            if not order:
+                posix._exit(0)
+            if order == b'K' + bytes([call_no & 255]):
+                break
+        elif child in ready:
+            break
+    posix.close(child)
+
+
+def serve():
+    import _signal
+    import gc
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    gc.collect()
+    gc.freeze()
+    set_dumpable(0)
+    posix.write(INIT, b'S')
+    call_no = 0
+    while True:
+        call_no += 1
+        pid = posix.fork()
+        if pid == 0:
+            posix.close(INIT)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+            fresh_random()
+            take_call(call_no)
+        await_end(pid, call_no)
+        kill_rest()
+        posix.write(INIT, b'E' + bytes([call_no & 255]))
+
+
+# ---- names and authorities
+
+
+def resolve_wildcards(suffixes):
+    """Names below a wildcard are at the gate, like those in the hosts file."""
+    import _socket
+
+    def here(host, family=0):
+        name = host.decode('ascii', 'replace') if isinstance(host, (bytes, bytearray)) else host
+        if not isinstance(name, str):
+            return host
+        if not name.isascii():
+            name = name.encode('idna').decode()
+        name = name.lower().removesuffix('.')
+        if not any(name.endswith(suffix) and len(name) > len(suffix) for suffix in suffixes):
+            return host
+        return '::1' if family == _socket.AF_INET6 else '127.0.0.1'
+
+    getaddrinfo, gethostbyname_ex = _socket.getaddrinfo, _socket.gethostbyname_ex
+
+    def patched_getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
+        return getaddrinfo(here(host, family), port, family, type, proto, flags)
+
+    def patched_gethostbyname_ex(host):
+        name, aliases, addresses = gethostbyname_ex(here(host))
+        return (host if here(host) != host else name), aliases, addresses
+
+    class Socket(_socket.socket):
+        __slots__ = ()
+
+        def connect(self, address):
+            return super().connect(self._here(address))
+
+        def connect_ex(self, address):
+            return super().connect_ex(self._here(address))
+
+        def _here(self, address):
+            if isinstance(address, tuple) and address:
+                return (here(address[0], self.family),) + address[1:]
+            return address
+
+    _socket.getaddrinfo = patched_getaddrinfo
+    _socket.gethostbyname = lambda host: patched_gethostbyname_ex(host)[2][0]
+    _socket.gethostbyname_ex = patched_gethostbyname_ex
+    _socket.socket = _socket.SocketType = Socket
+
+
+class OwnAuthority:
+    """Has a certifi that the expert brings name the run's own authority."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != 'certifi':
+            return None
+        spec = sys.modules['_frozen_importlib_external'].PathFinder.find_spec(name, path, target)
+        if spec is not None and hasattr(spec.loader, 'exec_module'):
+            spec.loader = AuthorityLoader(spec.loader)
+        return spec
+
+
+class AuthorityLoader:
+    FILE = '/etc/ssl/certs/ca-certificates.crt'
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        self.loader.exec_module(module)
+        module.where = lambda: self.FILE
+        module.contents = lambda: read_file(self.FILE).decode('ascii')
+
+
+def leave(code=None):
+    raise SystemExit(code)
+
+
+config = read_config()
+in_session = config['session'] == ['1']
+memory_now = 1 << 62
+sys.path[:] = config['path']
+builtins.exit = builtins.quit = leave  # site, which makes these, is not loaded
+if 'wildcard' in config:
+    resolve_wildcards(config['wildcard'])
+if 'certifi' in config:
+    sys.meta_path.insert(0, OwnAuthority)
+kernel = Kernel()
+landlock = landlock_rules(config)
+if in_session:
+    preload(config.get('preload', ()))
+    serve()
+else:
+    posix.write(INIT, b'S')
+    posix.close(INIT)
+    take_call(1)
