@@ -79,33 +79,37 @@ static const char *name_fault(const char *name)
 	return label_is_number(last, strlen(last)) ? "an IP address is not a host name" : NULL;
 }
 
-static int fault(const char **why, const char *text)
+static const char *byte_fault(char c)
 {
-	*why = text;
-	return -1;
+	if ((unsigned char)c >= 0x80)
+		return "a name on the wire must be ASCII";
+	if (c == '[' || c == ':')
+		return "an IP address is not a host name";
+	/* NUL would end the string that later checks see. */
+	return c ? NULL : "a character that host names do not have";
+}
+
+static const char *copy_lower(const char *s, size_t n, char out[HOST_MAX])
+{
+	if (n && s[n - 1] == '.')
+		n--;
+	if (n == 0)
+		return "the name is empty";
+	if (n >= HOST_MAX)
+		return "the name is over 253 bytes";
+	for (size_t i = 0; i < n; i++) {
+		const char *why = byte_fault(s[i]);
+		if (why)
+			return why;
+		out[i] = lower(s[i]);
+	}
+	out[n] = '\0';
+	return name_fault(out);
 }
 
 int host_normalise(const char *s, size_t n, char out[HOST_MAX], const char **why)
 {
-	out[0] = '\0';
-	if (n && s[n - 1] == '.')
-		n--;
-	if (n == 0)
-		return fault(why, "the name is empty");
-	if (n >= HOST_MAX)
-		return fault(why, "the name is over 253 bytes");
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned char)s[i] >= 0x80)
-			return fault(why, "a name on the wire must be ASCII");
-		if (s[i] == '[' || s[i] == ':')
-			return fault(why, "an IP address is not a host name");
-		/* NUL would end the string that the checks below see. */
-		if (s[i] == '\0')
-			return fault(why, "a character that host names do not have");
-		out[i] = lower(s[i]);
-	}
-	out[n] = '\0';
-	*why = name_fault(out);
+	*why = copy_lower(s, n, out);
 	if (!*why)
 		return 0;
 	out[0] = '\0';

@@ -579,6 +579,11 @@ int leak_guard(struct leak_stream *s, const void *p, size_t n, struct buf *out, 
 	return feed(s, p, n, false, true, out, id);
 }
 
+int leak_guard_end(struct leak_stream *s, struct buf *out, unsigned *id)
+{
+	return feed(s, "", 0, true, true, out, id);
+}
+
 void leak_stream_end(struct leak_stream *s)
 {
 	if (s->held.data)

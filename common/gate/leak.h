@@ -68,6 +68,8 @@ int leak_flush(struct leak_stream *s, struct buf *out);
  * holds only what came before the secret.
  */
 int leak_guard(struct leak_stream *s, const void *p, size_t n, struct buf *out, unsigned *id);
+/* At the end of such a stream: the rest; 1 if what was held back is a secret after all. */
+int leak_guard_end(struct leak_stream *s, struct buf *out, unsigned *id);
 void leak_stream_end(struct leak_stream *s); /* wipes and frees */
 
 #endif

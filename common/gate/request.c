@@ -253,7 +253,8 @@ static int out_of_memory(struct request *r)
 static int search_piece(struct request *r, const char *p, size_t n)
 {
 	struct buf passed = {0};
-	int rc = n ? leak_guard(&r->guard, p, n, &passed, NULL) : leak_flush(&r->guard, &passed);
+	int rc = n ? leak_guard(&r->guard, p, n, &passed, NULL)
+		   : leak_guard_end(&r->guard, &passed, NULL);
 	if (rc == 0)
 		rc = leak_push(&r->swap, buf_str(&passed), passed.len, &r->ready);
 	if (rc == 0 && !n)
@@ -370,6 +371,8 @@ static int guard_packed(struct request *r, enum decode_kind kind)
 	if (!d)
 		return out_of_memory(r);
 	int rc = decode_push(d, buf_str(&r->ready), r->ready.len, search_unpacked, &u);
+	if (rc == 0)
+		rc = leak_guard_end(&u.search, &u.waste, NULL);
 	bool whole = decode_ended(d);
 	bool leak = u.search.hits > 0;
 	decode_free(&d);
