@@ -63,10 +63,10 @@ $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
 
 -include $(LIB_OBJ:.o=.d) $(wildcard $(O)/cmd/*.d) $(wildcard $(O)/tests/unit/*.d)
 
-# Run from the build directory: bin/ beside share/, as when installed.
+# What runs inside: compiled for this machine's Python, beside bin/ as when installed.
 $(O)/share.stamp: $(wildcard share/cell/*)
-	@mkdir -p $(O)/share
-	@ln -sfn $(CURDIR)/share $(O)/share/evctl
+	@mkdir -p $(O)/share/evctl
+	share/cell/build share/cell $(O)/share/evctl/cell
 	@touch $@
 
 clean:
@@ -104,7 +104,7 @@ install: all
 	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man
 	install -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
 	install -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
-	cp -R share/cell share/demo $(SHARE)/evctl
+	cp -R $(O)/share/evctl/cell share/demo $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in share/man/*.$$s; do [ -e $$m ] || continue; \
 		install -D -m 644 $$m $(SHARE)/man/man$$s/$$(basename $$m); done; done
