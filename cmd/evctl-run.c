@@ -1,0 +1,421 @@
+/* evctl-run: runs an expert's tools in the sealed sandbox. */
+#include "base/output.h"
+#include "run/place.h"
+#include "run/run.h"
+#include "state/livenames.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INPUT_MAX ((size_t)10000000)
+
+/* ---- what is asked ------------------------------------------------------------------------- */
+
+static int check_combination(const struct invocation *in, struct err *e)
+{
+	static const char *const pairs[][2] = {{"input", "input-file"}, {"input", "arg"},
+		{"input-file", "arg"}, {"draft", "version"}, {"calls", "input"},
+		{"calls", "input-file"}, {"calls", "arg"}};
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		if (!opt_flag(in, pairs[i][0]) || !opt_flag(in, pairs[i][1]))
+			continue;
+		err_set(e, ERR_USAGE, "'--%s' and '--%s' do not go together", pairs[i][0],
+			pairs[i][1]);
+		return err_hint(e, "give one of them");
+	}
+	if (opt_flag(in, "calls") == (arg(in, 1) != NULL)) {
+		err_set(e, ERR_USAGE,
+			arg(in, 1) ? "with '--calls' each line names its tool"
+				   : "missing argument: TOOL");
+		return err_hint(e, arg(in, 1) ? "evctl-run E --calls F" : "evctl-run --help");
+	}
+	return 0;
+}
+
+static int version_of(const struct invocation *in, int *out, struct err *e)
+{
+	long n;
+	if (opt_int(in, "version", EXPERT_DEFAULT, 1, 1000000000, &n, e) < 0)
+		return -1;
+	*out = opt_flag(in, "draft") ? EXPERT_DRAFT : (int)n;
+	return 0;
+}
+
+static int read_input_file(const char *path, struct buf *b, struct err *e)
+{
+	b->limit = INPUT_MAX;
+	if (strcmp(path, "-") != 0)
+		return file_read(path, b, e);
+	if (fd_read_all(STDIN_FILENO, b) == 0)
+		return 0;
+	return b->failed ? err_set(e, ERR_USAGE, "the input is over %zu bytes", INPUT_MAX)
+			 : err_errno(e, ERR_FAIL, "cannot read the input");
+}
+
+/* Whether a schema says of a member that it may be text; nothing said is not text. */
+static bool may_be_text(const json_t *type)
+{
+	size_t i;
+	json_t *one;
+	if (json_is_string(type))
+		return strcmp(json_string_value(type), "string") == 0;
+	json_array_foreach(type, i, one) if (may_be_text(one)) return true;
+	return false;
+}
+
+static json_t *arg_value(
+	const struct manifest_tool *t, const char *key, const char *text, struct err *e)
+{
+	const json_t *props = t && t->input ? json_object_get(t->input, "properties") : NULL;
+	const json_t *type = json_object_get(json_object_get(props, key), "type");
+	struct err bad = {0};
+	json_t *v = may_be_text(type) ? NULL : json_parse(key, text, strlen(text), &bad);
+	if (v || !type || may_be_text(type))
+		return v ? v : json_text_or_null(text);
+	err_set(e, ERR_USAGE, "'--arg %s=...' is not JSON: %s", key, bad.msg);
+	err_hint(e, "text is taken as it is only where the tool's schema says string");
+	return NULL;
+}
+
+static int add_arg(json_t *o, const struct manifest_tool *t, const char *given, struct err *e)
+{
+	size_t n = strcspn(given, "=");
+	STR_AUTO key = strndup(given, n);
+	if (!key)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (!given[n] || !n) {
+		err_set(e, ERR_USAGE, "'--arg' takes NAME=VALUE");
+		return err_hint(e, "evctl-run E TOOL --arg month=2026-01");
+	}
+	if (json_object_get(o, key))
+		return err_set(e, ERR_USAGE, "'--arg %s=...' is given twice", key);
+	json_t *v = arg_value(t, key, given + n + 1, e);
+	if (!v)
+		return -1;
+	if (json_object_set_new(o, key, v) == 0)
+		return 0;
+	return err_set(e, ERR_USAGE, "'--arg' has a name that is not UTF-8");
+}
+
+static int input_of_args(
+	const struct invocation *in, const struct manifest_tool *t, struct buf *b, struct err *e)
+{
+	STRV_AUTO args = {0};
+	JSON_AUTO o = json_object();
+	opt_all(in, "arg", &args);
+	for (size_t i = 0; i < args.n; i++)
+		if (add_arg(o, t, args.v[i], e) < 0)
+			return -1;
+	json_to_buf(o, b);
+	return 0;
+}
+
+static int read_input(
+	const struct invocation *in, const struct manifest_tool *t, struct buf *b, struct err *e)
+{
+	if (opt(in, "input-file"))
+		return read_input_file(opt(in, "input-file"), b, e);
+	if (opt(in, "input")) {
+		buf_adds(b, opt(in, "input"));
+		return 0;
+	}
+	return input_of_args(in, t, b, e);
+}
+
+/* ---- what is said -------------------------------------------------------------------------- */
+
+static void say_note(void *ctx, const char *text)
+{
+	program_note(ctx, "%s", text);
+}
+
+/*
+ * Text of a tool's. To a terminal, control characters go as \xNN: it must not be driven by data;
+ * to anything else the bytes go as they are.
+ */
+static void put_text(FILE *f, const char *p, size_t n)
+{
+	if (!isatty(fileno(f))) {
+		fwrite(p, 1, n, f);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+			fprintf(f, "\\x%02x", c);
+		else if (c == 0xc2 && i + 1 < n && (p[i + 1] & 0xe0) == 0x80)
+			fprintf(f, "\\x%02x", (unsigned char)p[++i]);
+		else
+			fputc(c, f);
+	}
+}
+
+static void put_log(void *ctx, const char *p, size_t n)
+{
+	(void)ctx;
+	put_text(stderr, p, n);
+	fflush(stderr);
+}
+
+static void print_envelope(const struct run_outcome *o)
+{
+	BUF_AUTO b = {0};
+	run_envelope(o, &b);
+	fwrite(buf_str(&b), 1, b.len, stdout);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void print_text(const struct invocation *in, const struct run_outcome *o)
+{
+	if (o->has_result) {
+		put_text(stdout, buf_str(&o->result), o->result.len);
+		if (o->is_json)
+			putchar('\n');
+	}
+	fflush(stdout);
+	for (size_t i = 0; i < o->nfiles; i++)
+		program_note(in, "%s available as a run artifact (evctl-artifact get %s %s)",
+			o->files[i].name, o->id, o->files[i].name);
+	for (size_t i = 0; i < o->nwithheld; i++)
+		program_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
+}
+
+/* A buyer gets the run's id and the word, and nothing more. */
+static int failure(struct invocation *in, const struct run_outcome *o, struct err *e)
+{
+	const char *buyer = opt(in, "buyer"), *word = run_status_word(o->status);
+	in->exit_code = run_exit_code(o->status);
+	if (o->status == RUN_OK || in->output == OUTPUT_JSON)
+		return 0;
+	STR_AUTO names = strv_join(&o->missing, ", ");
+	err_set(e, (enum err_code)in->exit_code, "run %s: %s%s%s", o->id, word,
+		o->missing.n ? ": " : "", o->missing.n && names ? names : "");
+	if (o->missing.n)
+		return err_hint(e, "evctl-cred supply %s --expert %s --buyer %s", o->missing.v[0],
+			o->expert, o->version && buyer ? buyer : "builder");
+	return buyer ? -1 : err_hint(e, "evctl-log show %s", o->id);
+}
+
+static int write_outputs(const struct invocation *in, const struct run_outcome *o, struct err *e)
+{
+	if (!opt(in, "outputs") || !o->nfiles)
+		return 0;
+	FD_AUTO dir = place_dir(opt(in, "outputs"), true, e);
+	if (dir < 0)
+		return -1;
+	for (size_t i = 0; i < o->nfiles; i++)
+		if (place_file(dir, o->files[i].name, o->files[i].data, o->files[i].n,
+			    opt_flag(in, "yes"), e) < 0)
+			return -1;
+	return 0;
+}
+
+static int report(struct invocation *in, const struct run_outcome *o, struct err *e)
+{
+	if (in->output == OUTPUT_JSON)
+		print_envelope(o);
+	else if (in->output == OUTPUT_NAME)
+		printf("%s\n", o->id);
+	else
+		print_text(in, o);
+	if (write_outputs(in, o, e) < 0)
+		return -1;
+	return failure(in, o, e);
+}
+
+/* ---- one call, or many --------------------------------------------------------------------- */
+
+static int hooks_of(
+	struct invocation *in, const struct runner *r, struct run_hooks *h, struct err *e)
+{
+	*h = (struct run_hooks){.note = say_note, .ctx = in};
+	if (!opt_flag(in, "debug"))
+		return 0;
+	if (runner_view(r)->version != EXPERT_DRAFT) {
+		err_set(e, ERR_USAGE, "'--debug' is for drafts");
+		return err_hint(e, "add --draft, or see evctl-log show RUN afterwards");
+	}
+	h->log = put_log;
+	return 0;
+}
+
+static int run_one(struct invocation *in, struct runner *r, struct err *e)
+{
+	RUN_OUTCOME_AUTO out = {0};
+	BUF_AUTO input = {.limit = INPUT_MAX};
+	struct run_request rq = {.tool = arg(in, 1)};
+	long seconds;
+	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
+		hooks_of(in, r, &rq.hooks, e) < 0 ||
+		read_input(in, manifest_tool(&runner_view(r)->m, rq.tool), &input, e) < 0)
+		return -1;
+	rq.input = buf_str(&input);
+	rq.ninput = input.len;
+	rq.timeout_ms = (int)seconds * 1000;
+	return runner_call(r, &rq, &out, e) < 0 ? -1 : report(in, &out, e);
+}
+
+static void print_line_error(const struct err *e)
+{
+	JSON_AUTO o = json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code, "kind",
+		err_kind(e->code), "message", json_text(e->msg, strlen(e->msg)), "hint",
+		e->hint[0] ? json_text(e->hint, strlen(e->hint)) : json_null());
+	json_dumpf(o, stdout, JSON_COMPACT);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int call_of_line(const char *line, size_t n, json_t **keep, struct run_request *rq,
+	struct buf *input, struct err *e)
+{
+	static const char shape[] = "{\"tool\": \"NAME\", \"input\": {...}}";
+	*keep = json_parse("call", line, n, e);
+	if (!*keep)
+		return err_hint(e, "a call is one line: %s", shape);
+	const char *key;
+	json_t *value;
+	json_object_foreach(
+		*keep, key, value) if (strcmp(key, "tool") != 0 && strcmp(key, "input") != 0)
+	{
+		err_set(e, ERR_USAGE, "call: unknown member '%.60s'", key);
+		return err_hint(e, "a call is one line: %s", shape);
+	}
+	rq->tool = json_string_value(json_object_get(*keep, "tool"));
+	value = json_object_get(*keep, "input");
+	if (!rq->tool) {
+		err_set(e, ERR_USAGE, "call: no tool is named");
+		return err_hint(e, "a call is one line: %s", shape);
+	}
+	if (!value)
+		return 0;
+	json_to_buf(value, input);
+	rq->input = buf_str(input);
+	rq->ninput = input->len;
+	return 0;
+}
+
+/* The exit code of a line; a line that is no call is answered by an error, and the next is read. */
+static int one_line(struct invocation *in, struct runner *r, const struct run_request *like,
+	const char *line, size_t n, struct err *fatal)
+{
+	RUN_OUTCOME_AUTO out = {0};
+	BUF_AUTO input = {.limit = INPUT_MAX};
+	JSON_AUTO keep = NULL;
+	struct run_request rq = *like;
+	struct err e = {0};
+	if (call_of_line(line, n, &keep, &rq, &input, &e) < 0 ||
+		runner_call(r, &rq, &out, &e) < 0) {
+		print_line_error(&e);
+		return (int)e.code;
+	}
+	print_envelope(&out);
+	if (write_outputs(in, &out, fatal) < 0)
+		return -1;
+	return run_exit_code(out.status);
+}
+
+static FILE *open_calls(const char *path, struct err *e)
+{
+	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					: open(path, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		err_errno(e, errno == ENOENT ? ERR_NOTFOUND : ERR_FAIL, "cannot read '%s'", path);
+	return f;
+}
+
+static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
+{
+	struct run_request like = {0};
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	long seconds;
+	int first = 0, code = 0;
+	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
+		hooks_of(in, r, &like.hooks, e) < 0)
+		return -1;
+	like.timeout_ms = (int)seconds * 1000;
+	while (code >= 0 && (n = getline(&line, &room, f)) > 0) {
+		if (strspn(line, " \t\r\n") == (size_t)n)
+			continue;
+		code = one_line(in, r, &like, line, (size_t)n, e);
+		if (!first)
+			first = code;
+	}
+	free(line);
+	in->exit_code = first;
+	return code < 0 ? -1 : 0;
+}
+
+static int run_calls(struct invocation *in, struct runner *r, struct err *e)
+{
+	FILE *f = open_calls(opt(in, "calls"), e);
+	if (!f)
+		return -1;
+	int done = run_lines(in, r, f, e);
+	fclose(f);
+	return done;
+}
+
+static int run(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	struct run_who who = {.expert = arg(in, 0),
+		.buyer = opt(in, "buyer"),
+		.session = opt(in, "session"),
+		.warm = opt_flag(in, "calls")};
+	struct runner *r = NULL;
+	struct err quiet = {0};
+	if (check_combination(in, e) < 0 || version_of(in, &who.version, e) < 0 ||
+		state_open(&st, in, STATE_WRITE, e) < 0)
+		return -1;
+	run_sweep(&st, &quiet);
+	if (runner_open(&r, &st, &who, e) < 0)
+		return -1;
+	if (runner_view(r)->version == EXPERT_DRAFT && !opt_flag(in, "draft") && !who.session)
+		program_note(in, "'%s' was never published: this runs its draft", who.expert);
+	int done = who.warm ? run_calls(in, r, e) : run_one(in, r, e);
+	runner_close(&r);
+	return done;
+}
+
+static const struct arg_spec args[] = {
+	{"E", NAME_EXPERT, NULL, false, false}, {"TOOL", NAME_TOOL, NULL, true, false}, {NULL}};
+static const struct option_spec options[] = {
+	{"input", 0, "JSON", "the tool's input, one JSON object", NAME_NONE, NULL, false},
+	{"input-file", 0, "FILE", "read the input from FILE ('-': stdin)", NAME_FILE, NULL, false},
+	{"arg", 0, "K=V", "one member of the input; text, or JSON where the schema is not string",
+		NAME_NONE, NULL, true},
+	{"calls", 0, "FILE",
+		"many calls in one sandbox: a line {\"tool\", \"input\"} each ('-': stdin)",
+		NAME_FILE, NULL, false},
+	{"buyer", 0, "B", "for this buyer", NAME_BUYER, NULL, false},
+	{"session", 0, "ID", "in a session that evctl-session started", NAME_SESSION, NULL, false},
+	{"draft", 0, NULL, "run the draft", NAME_NONE, NULL, false},
+	{"version", 0, "N", "run this published version", NAME_VERSION, NULL, false},
+	{"timeout", 0, "S", "at most so many seconds (and the tool's own)", NAME_NONE, NULL, false},
+	{"outputs", 0, "DIR", "copy the artifacts there too", NAME_DIR, NULL, false},
+	{"debug", 0, NULL, "show the log as it comes (drafts only)", NAME_NONE, NULL, false},
+	{NULL}};
+
+static const struct verb verbs[] = {{NULL, NULL, args, options, NULL, run}, {NULL}};
+
+static const struct program program = {.name = "evctl-run",
+	.summary = "run an expert's tool in the sealed sandbox",
+	.examples = "  evctl-run crm-helper count-leads --arg month=2026-01\n"
+		    "  evctl-run crm-helper chart --input '{\"month\": \"2026-01\"}' -o json\n"
+		    "  evctl-run crm-helper chart --input-file - --outputs ./out < in.json\n"
+		    "  evctl-run crm-helper count-leads --buyer acme --version 2\n"
+		    "  evctl-run crm-helper --calls calls.jsonl\n",
+	.verbs = verbs,
+	.names = livenames};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,87 @@
+#include "run/guard.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_SHORTEST 4 /* bytes: a shorter value would be found in any log */
+
+void guard_free(struct guard *g)
+{
+	leak_free(&g->found);
+	leak_free(&g->logs);
+	free(g->names);
+	*g = (struct guard){0};
+}
+
+static int add_value(struct guard *g, unsigned id, const struct secret *s, bool long_enough)
+{
+	if (!s->n)
+		return 0;
+	if (long_enough && leak_add(g->found, id, s->data, s->n, NULL, LEAK_ALL) < 0)
+		return -1;
+	return s->n < LOG_SHORTEST ? 0 : leak_add(g->logs, id, s->data, s->n, NULL, LEAK_ALL);
+}
+
+static int add_keys(struct guard *g, const struct call_keys *k)
+{
+	for (size_t i = 0; k && i < k->n; i++) {
+		unsigned id = (unsigned)g->n++;
+		memcpy(g->names[id], k->v[i].name, sizeof g->names[id]);
+		if (add_value(g, id, &k->v[i].value, k->v[i].guard) < 0 ||
+			add_value(g, id, &k->v[i].standin, k->v[i].guard) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int guard_make(struct guard *g, const struct call_keys *now, const struct call_keys *earlier,
+	struct err *e)
+{
+	size_t n = now->n + (earlier ? earlier->n : 0);
+	*g = (struct guard){.found = leak_new(), .logs = leak_new()};
+	g->names = calloc(n + 1, sizeof *g->names);
+	if (g->found && g->logs && g->names && add_keys(g, now) == 0 && add_keys(g, earlier) == 0 &&
+		leak_seal(g->found) == 0 && leak_seal(g->logs) == 0)
+		return 0;
+	guard_free(g);
+	return err_set(e, ERR_FAIL, "out of locked memory");
+}
+
+const char *guard_find(const struct guard *g, const void *p, size_t n)
+{
+	unsigned id;
+	return leak_find(g->found, p, n, &id) ? g->names[id] : NULL;
+}
+
+int guard_blank(const struct guard *g, bool buyer, struct buf *b, struct strv *names)
+{
+	struct buf out = {.limit = b->limit ? b->limit * 4 : 0};
+	size_t done = 0, at, len;
+	unsigned id;
+	while ((at = leak_next(g->found, b->data, b->len, done, &len, &id)) < b->len) {
+		buf_add(&out, b->data + done, at - done);
+		if (buyer)
+			buf_adds(&out, "[withheld]");
+		else
+			buf_addf(&out, "[EV_KEYS:%s]", g->names[id]);
+		if (!strv_has(names, g->names[id]))
+			strv_add(names, g->names[id]);
+		done = at + len;
+	}
+	if (!done)
+		return 0;
+	buf_add(&out, b->data + done, b->len - done);
+	explicit_bzero(b->data, b->len);
+	bool failed = out.failed || names->failed;
+	buf_free(b);
+	if (failed)
+		buf_free(&out);
+	else
+		*b = out;
+	return failed ? -1 : 0;
+}
+
+void guard_scrub(const struct guard *g, void *p, size_t n)
+{
+	leak_replace(g->logs, p, n);
+}

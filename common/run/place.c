@@ -1,0 +1,84 @@
+#include "run/place.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int place_dir(const char *path, bool make, struct err *e)
+{
+	if (make && file_mkdirs(path, 0777, e) < 0)
+		return -1;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		err_errno(e, errno == ENOENT ? ERR_NOTFOUND : ERR_FAIL,
+			"cannot open the directory '%s'", path);
+	return fd;
+}
+
+static int open_beneath(int dir, const char *name)
+{
+	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+}
+
+/* The directory that name is to be in, made if need be; *leaf is what is left of the name. */
+static int open_parent(int dir, const char *name, const char **leaf)
+{
+	int at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	const char *slash;
+	while (at >= 0 && (slash = strchr(name, '/'))) {
+		char part[256];
+		size_t n = (size_t)(slash - name);
+		int next = -1;
+		if (n < sizeof part) {
+			memcpy(part, name, n);
+			part[n] = '\0';
+			if (mkdirat(at, part, 0777) == 0 || errno == EEXIST)
+				next = open_beneath(at, part);
+		} else {
+			errno = ENAMETOOLONG;
+		}
+		fd_close(&at);
+		at = next;
+		name = slash + 1;
+	}
+	*leaf = name;
+	return at;
+}
+
+static int write_whole(
+	int at, const char *tmp, const char *leaf, const void *p, size_t n, bool overwrite)
+{
+	FD_AUTO fd = openat(at, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -1;
+	if (fd_write_full(fd, p, n) == 0 &&
+		renameat2(at, tmp, at, leaf, overwrite ? 0 : RENAME_NOREPLACE) == 0)
+		return 0;
+	int saved = errno;
+	unlinkat(at, tmp, 0);
+	errno = saved;
+	return -1;
+}
+
+int place_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e)
+{
+	const char *leaf;
+	char tmp[64];
+	FD_AUTO at = open_parent(dir, name, &leaf);
+	snprintf(tmp, sizeof tmp, ".evctl-%ld-%lld", (long)getpid(), (long long)clock_mono_ms());
+	if (at >= 0 && *leaf && strcmp(leaf, ".") != 0 && strcmp(leaf, "..") != 0 &&
+		write_whole(at, tmp, leaf, p ? p : "", n, overwrite) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return err_errno(e, ERR_FAIL, "cannot write '%s'", name);
+	err_set(e, ERR_CONFLICT, "'%s' exists already", name);
+	return err_hint(e, "add --yes to overwrite it");
+}

@@ -1,0 +1,20 @@
+/*
+ * Writing artifacts where somebody wants them: beneath a directory, under names that came from a
+ * tool. Names are followed through real directories only, never through a link, never upwards; a
+ * file appears whole or not at all.
+ */
+#ifndef EVCTL_RUN_PLACE_H
+#define EVCTL_RUN_PLACE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Opens, and if asked makes, a directory. */
+int place_dir(const char *path, bool make, struct err *e);
+/* Writes dir/NAME, making directories on the way. ERR_CONFLICT if it exists and overwrite is false.
+ */
+int place_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e);
+
+#endif

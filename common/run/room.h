@@ -1,0 +1,75 @@
+/*
+ * Where calls happen: a sandbox with its gate, either this program's own or a session keeper's. The
+ * same few verbs serve both, so a single run, `--calls`, a session and the MCP server share one
+ * path.
+ *
+ * A room with listeners has a gate beside it; one without hosts has none. Opening returns while
+ * both are still starting; the first call waits for them.
+ */
+#ifndef EVCTL_RUN_ROOM_H
+#define EVCTL_RUN_ROOM_H
+
+#include "base/file.h"
+#include "gate/client.h"
+#include "sandbox/sandbox.h"
+#include "state/expert.h"
+
+/* One call. Keys go to both: the code's (values or stand-ins) and the gate's. All borrowed. */
+struct room_call {
+	struct sandbox_call call;
+	struct gate_policy policy; /* not looked at where there is no gate */
+};
+
+struct room_reply {
+	struct sandbox_result result;
+	struct gate_report report;
+	bool gate_lost; /* the gate ended during the call */
+	int outputs;	/* a directory; the room's, until room_done(); -1: none */
+	char bounds[16];
+	int64_t ready_ms; /* waited for the gate and the policy */
+};
+
+struct room;
+struct room_ops {
+	int (*call)(struct room *, const struct room_call *, struct room_reply *, struct err *);
+	int (*done)(struct room *, struct err *);
+	bool (*alive)(struct room *);
+	void (*close)(struct room *);
+};
+struct room {
+	const struct room_ops *ops;
+};
+
+/*
+ * -1 with ERR_SANDBOX: nothing was run. Whatever the tool does is a reply. In a session: ERR_BUSY
+ * when others' calls took more than 10 s, ERR_NOTFOUND when the session has ended.
+ */
+int room_call(struct room *r, const struct room_call *c, struct room_reply *out, struct err *e);
+/* The outputs have been read: they are emptied for the next call. */
+int room_done(struct room *r, struct err *e);
+bool room_alive(struct room *r);
+void room_close(struct room **r); /* harmless on NULL */
+void room_reply_free(struct room_reply *reply);
+
+/* ---- a room of this program's own ---- */
+
+struct room_spec {
+	const struct tree *code;
+	const struct expert_host *hosts;
+	size_t nhosts;
+	const char *const *preload;
+	size_t npreload;
+	bool session; /* more than one call */
+	size_t memory;
+	const char *share, *egress; /* base/paths.h */
+};
+
+int room_open(struct room **r, const struct room_spec *spec, struct err *e);
+/* Its sandbox, for a keeper that watches it. */
+const struct sandbox *room_sandbox(const struct room *r);
+
+/* ---- a session keeper's room ---- */
+
+int room_join(struct room **r, const char *dir, const char *session, struct err *e);
+
+#endif

@@ -1,0 +1,374 @@
+#include "run/run.h"
+
+#include "base/paths.h"
+#include "manifest/schema.h"
+#include "run/reads.h"
+#include "run/runner_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INPUT_MAX ((size_t)10000000)
+
+/* ---- the runner ---------------------------------------------------------------------------- */
+
+static char *dup_or_null(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+static int open_view(struct runner *r, const struct run_who *who, struct err *e)
+{
+	int version = who->version;
+	if (who->buyer && name_check("buyer", who->buyer, e) < 0)
+		return -1;
+	/* A buyer never gets a draft by default. */
+	if (who->buyer && version == EXPERT_DEFAULT)
+		version = EXPERT_PUBLISHED;
+	return expert_load(r->st, who->expert, version, &r->view, e);
+}
+
+int runner_open(struct runner **out, struct state *st, const struct run_who *who, struct err *e)
+{
+	struct runner *r = calloc(1, sizeof *r);
+	*out = NULL;
+	if (!r)
+		return err_set(e, ERR_FAIL, "out of memory");
+	r->st = st;
+	r->warm = who->warm;
+	r->buyer = dup_or_null(who->buyer);
+	r->session = dup_or_null(who->session);
+	if (open_view(r, who, e) < 0 || !(r->share = paths_share(e)) ||
+		!(r->egress = paths_egress(e))) {
+		runner_close(&r);
+		return -1;
+	}
+	*out = r;
+	return 0;
+}
+
+void runner_close(struct runner **out)
+{
+	struct runner *r = *out;
+	*out = NULL;
+	if (!r)
+		return;
+	room_close(&r->room);
+	call_keys_free(&r->earlier);
+	if (r->scan)
+		scan_free(r->scan);
+	source_free(r->source);
+	expert_view_free(&r->view);
+	free(r->buyer);
+	free(r->session);
+	free(r->share);
+	free(r->egress);
+	free(r);
+}
+
+const struct expert_view *runner_view(const struct runner *r)
+{
+	return &r->view;
+}
+
+const struct source *runner_source(struct runner *r)
+{
+	if (!r->source)
+		r->source = source_new(&r->view.t);
+	return r->source;
+}
+
+bool runner_holds_source(struct runner *r, const void *p, size_t n)
+{
+	const struct source *s = runner_source(r);
+	return !s || source_find(s, p, n);
+}
+
+static const struct scan *runner_scan(struct runner *r)
+{
+	if (!r->scanned)
+		r->scan = reads_scan(&r->view.t);
+	r->scanned = true;
+	return r->scan;
+}
+
+/* ---- before the call ----------------------------------------------------------------------- */
+
+static const struct manifest_tool *find_tool(
+	const struct runner *r, const char *name, struct err *e)
+{
+	const struct manifest *m = &r->view.m;
+	const struct manifest_tool *t = manifest_tool(m, name);
+	STRV_AUTO names = {0};
+	for (size_t i = 0; !t && i < m->ntools; i++)
+		strv_add(&names, m->tools[i].name);
+	if (t || !names.n)
+		return t;
+	const char *near = nearest_word(name, (const char *const *)names.v);
+	STR_AUTO all = strv_join(&names, ", ");
+	err_set(e, ERR_NOTFOUND, "expert '%s' has no tool '%.64s'", r->view.name, name);
+	if (near)
+		err_hint(e, "did you mean '%s'?", near);
+	else
+		err_hint(e, "its tools are: %s", all ? all : "");
+	return NULL;
+}
+
+static int check_input(struct going *g, struct err *e)
+{
+	g->input = g->rq->input ? g->rq->input : "{}";
+	g->ninput = g->rq->input ? g->rq->ninput : 2;
+	if (g->ninput > INPUT_MAX)
+		return err_set(e, ERR_USAGE, "the input is over %zu bytes", INPUT_MAX);
+	JSON_AUTO value = json_parse("input", g->input, g->ninput, e);
+	if (!value)
+		return err_hint(e, "give one JSON object, such as '{\"month\": \"2026-01\"}'");
+	if (!json_is_object(value)) {
+		err_set(e, ERR_USAGE, "the input is not a JSON object");
+		return err_hint(e, "give one JSON object, such as '{\"month\": \"2026-01\"}'");
+	}
+	if (!g->tool->input || schema_validate(g->tool->input, value, e) == 0)
+		return 0;
+	return err_hint(
+		e, "what '%s' takes: evctl-expert listing %s", g->tool->name, g->r->view.name);
+}
+
+/* Bindings and payers are those of this moment, also in a session's later calls. */
+static int hosts_now(struct going *g, struct expert_view *fresh, struct err *e)
+{
+	struct runner *r = g->r;
+	const struct expert_view *v = &r->view;
+	if (r->used) {
+		if (expert_load_meta(r->st, v->name, v->version, fresh, e) < 0)
+			return -1;
+		v = fresh;
+	}
+	r->used = true;
+	g->hosts = v->hosts;
+	g->nhosts = v->nhosts;
+	return key_plan_make(r->st, v, r->buyer, &g->plan, e);
+}
+
+/* Keys that a buyer was to bring and that this tool cannot do without, into out->missing. */
+static void find_missing(struct going *g)
+{
+	STRV_AUTO required = {0};
+	bool any = false;
+	for (size_t i = 0; i < g->plan.n; i++)
+		any |= g->plan.v[i].buyer_pays && !g->plan.v[i].there;
+	if (any)
+		reads_required(runner_scan(g->r), g->tool->entry_file, &required);
+	for (size_t i = 0; i < required.n; i++) {
+		const struct key_want *w = key_plan_find(&g->plan, required.v[i]);
+		if (w && w->buyer_pays && !w->there)
+			strv_add(&g->out->missing, w->name);
+	}
+	strv_sort(&g->out->missing);
+}
+
+/* What the builder should know before the code fails over it; buyers are told no names. */
+static void note_unsupplied(struct going *g)
+{
+	const struct run_hooks *h = &g->rq->hooks;
+	STRV_AUTO required = {0};
+	if (!h->note || g->r->buyer)
+		return;
+	reads_required(runner_scan(g->r), g->tool->entry_file, &required);
+	for (size_t i = 0; i < required.n; i++) {
+		const struct key_want *w = key_plan_find(&g->plan, required.v[i]);
+		BUF_AUTO text = {0};
+		if (w && w->there)
+			continue;
+		buf_addf(&text, "EV_KEYS['%s'] will be missing: %s", required.v[i],
+			w ? "the credential has no value" : "no attached host supplies it");
+		h->note(h->ctx, buf_str(&text));
+	}
+}
+
+/* ---- the call ------------------------------------------------------------------------------ */
+
+static size_t memory_of(const struct going *g)
+{
+	const struct manifest *m = &g->r->view.m;
+	size_t most = g->tool->memory;
+	for (size_t i = 0; g->r->warm && i < m->ntools; i++)
+		if (m->tools[i].memory > most)
+			most = m->tools[i].memory;
+	return most;
+}
+
+static int open_room(struct going *g, struct err *e)
+{
+	struct runner *r = g->r;
+	STRV_AUTO preload = {0};
+	if (r->room && room_alive(r->room))
+		return 0;
+	room_close(&r->room);
+	call_keys_free(&r->earlier);
+	if (r->warm)
+		reads_preload(runner_scan(r), &r->view.m, &preload);
+	const struct room_spec spec = {.code = &r->view.t,
+		.hosts = g->hosts,
+		.nhosts = g->nhosts,
+		.preload = (const char *const *)preload.v,
+		.npreload = preload.n,
+		.session = r->warm,
+		.memory = memory_of(g),
+		.share = r->share,
+		.egress = r->egress};
+	return room_open(&r->room, &spec, e);
+}
+
+/* After the sandbox and the gate were forked, so that neither ever had the keys in its memory. */
+static int open_keys(struct going *g, struct err *e)
+{
+	struct runner *r = g->r;
+	if (key_plan_any(&g->plan) && state_unlock(r->st, e) < 0)
+		return -1;
+	if (call_keys_open(r->st, &g->plan, &g->keys, e) < 0)
+		return -1;
+	return guard_make(&g->guard, &g->keys, &r->earlier, e);
+}
+
+static void pass_log(struct going *g, struct buf *b)
+{
+	if (b->len)
+		g->rq->hooks.log(g->rq->hooks.ctx, b->data, b->len);
+}
+
+static void stream_log(void *ctx, const char *p, size_t n)
+{
+	struct going *g = ctx;
+	BUF_AUTO out = {0};
+	if (leak_push(&g->live, p, n, &out) == 0)
+		pass_log(g, &out);
+}
+
+static void end_stream(struct going *g)
+{
+	BUF_AUTO out = {0};
+	if (g->live.l && leak_flush(&g->live, &out) == 0)
+		pass_log(g, &out);
+	leak_stream_end(&g->live);
+}
+
+static int make_call(struct going *g, struct err *e)
+{
+	struct call_plan p;
+	if (call_plan_make(&p, g, e) < 0)
+		return -1;
+	if (g->rq->hooks.log && g->r->view.version == EXPERT_DRAFT) {
+		g->live.l = g->guard.logs;
+		p.call.call.on_log = stream_log;
+		p.call.call.log_ctx = g;
+	}
+	g->called = clock_mono_ms();
+	int done = room_call(g->r->room, &p.call, &g->reply, e);
+	g->over = clock_mono_ms();
+	end_stream(g);
+	call_plan_free(&p);
+	return done;
+}
+
+static int begin(struct going *g, struct err *e)
+{
+	const struct run_start start = {.expert = g->r->view.name,
+		.tool = g->tool->name,
+		.version = g->r->view.version,
+		.buyer = g->r->buyer,
+		.session = g->r->session};
+	return run_begin(g->r->st, &start, g->out->id, e);
+}
+
+/* Up to the point from which there is a run to be told of; before it, the row goes again. */
+static int carry_out(struct going *g, struct err *e)
+{
+	struct err quiet = {0};
+	if (begin(g, e) < 0)
+		return -1;
+	int done = open_room(g, e);
+	g->opened = clock_mono_ms();
+	if (done == 0)
+		note_unsupplied(g);
+	if (done == 0)
+		done = open_keys(g, e);
+	if (done == 0)
+		done = make_call(g, e);
+	if (done == 0)
+		return finish_call(g, e);
+	run_forget(g->r->st, g->out->id, &quiet);
+	return -1;
+}
+
+/* Values that the code has seen, and may have kept where a later call finds them. */
+static void remember_keys(struct going *g)
+{
+	struct call_keys *old = &g->r->earlier, *now = &g->keys;
+	if (!g->r->warm)
+		return;
+	struct call_key *grown = realloc(old->v, (old->n + now->n + 1) * sizeof *grown);
+	if (!grown) {
+		/* What cannot be remembered must not be usable either. */
+		room_close(&g->r->room);
+		return;
+	}
+	old->v = grown;
+	for (size_t i = 0; i < now->n; i++) {
+		struct call_key *k = &now->v[i];
+		bool known = false;
+		for (size_t j = 0; j < old->n; j++)
+			known |= old->v[j].value.n == k->value.n &&
+				 memcmp(old->v[j].value.data, k->value.data, k->value.n) == 0;
+		if (known)
+			continue;
+		old->v[old->n] = *k;
+		old->v[old->n++].standin = (struct secret){0};
+		k->value = (struct secret){0};
+	}
+}
+
+static void going_free(struct going *g)
+{
+	key_plan_free(&g->plan);
+	call_keys_free(&g->keys);
+	guard_free(&g->guard);
+	room_reply_free(&g->reply);
+	strv_free(&g->leaks);
+}
+
+static int call_with(struct going *g, struct err *e)
+{
+	EXPERT_VIEW_AUTO fresh = {0};
+	if (hosts_now(g, &fresh, e) < 0)
+		return -1;
+	find_missing(g);
+	if (g->out->missing.n)
+		return begin(g, e) < 0 ? -1 : finish_missing(g, e);
+	int done = carry_out(g, e);
+	struct err quiet = {0};
+	remember_keys(g);
+	if (g->r->room && (g->r->warm || g->r->session) && room_done(g->r->room, &quiet) < 0)
+		room_close(&g->r->room);
+	return done;
+}
+
+int runner_call(
+	struct runner *r, const struct run_request *rq, struct run_outcome *out, struct err *e)
+{
+	struct going g = {.r = r, .rq = rq, .out = out, .begun = clock_mono_ms()};
+	*out = (struct run_outcome){.expert = r->view.name,
+		.tool = rq->tool,
+		.session = r->session,
+		.version = r->view.version};
+	g.reply.outputs = -1;
+	g.tool = find_tool(r, rq->tool, e);
+	if (!g.tool || check_input(&g, e) < 0)
+		return -1;
+	bool shorter = rq->timeout_ms > 0 && rq->timeout_ms < g.tool->timeout_ms;
+	g.timeout_ms = shorter ? rq->timeout_ms : g.tool->timeout_ms;
+	int done = call_with(&g, e);
+	going_free(&g);
+	if (done < 0)
+		run_outcome_free(out);
+	return done;
+}

@@ -1,0 +1,92 @@
+/*
+ * Running tools: from a name in the state to a recorded run. Used alike by evctl-run (once,
+ * --calls,
+ * --session), and the MCP server.
+ *
+ * A runner is one expert's one version, seen by one buyer; its code is frozen when it opens. Each
+ * call takes keys, bindings and the gate's policy afresh. What a call did is recorded, durably,
+ * before it is reported. Nothing here prints.
+ */
+#ifndef EVCTL_RUN_RUN_H
+#define EVCTL_RUN_RUN_H
+
+#include "run/room.h"
+#include "state/expert.h"
+#include "state/run.h"
+
+struct run_who {
+	const char *expert;
+	const char *buyer;   /* NULL: the builder */
+	int version;	     /* N, or one of EXPERT_*; of a session: EXPERT_DEFAULT takes its own */
+	const char *session; /* join this one; NULL: a sandbox of this runner's own */
+	bool warm;	     /* more than one call will come (without a session) */
+};
+
+struct run_hooks {
+	/* Something to say before the call runs ("EV_KEYS['X'] will be missing: ..."); may be NULL.
+	 */
+	void (*note)(void *ctx, const char *text);
+	/* The log as it comes, scrubbed; drafts only; may be NULL. */
+	void (*log)(void *ctx, const char *p, size_t n);
+	void *ctx;
+};
+
+struct run_request {
+	const char *tool;
+	const char *input; /* JSON text; NULL: {} */
+	size_t ninput;
+	int timeout_ms; /* 0: the tool's; never more than that */
+	struct run_hooks hooks;
+};
+
+struct run_file {
+	const char *name; /* borrowed from the outcome */
+	const void *data;
+	size_t n;
+	const char *type;
+	bool inline_ok;
+};
+
+/* What a recorded run came to, as far as the runner's buyer may know. */
+struct run_outcome {
+	char id[17];
+	const char *expert, *tool, *session; /* the runner's, the request's */
+	int version;
+	enum run_status status;
+	bool has_result;
+	bool is_json; /* else text */
+	struct buf result;
+	struct run_file *files; /* none for a buyer whose run failed */
+	size_t nfiles;
+	struct run_withheld *withheld; /* owned strings */
+	size_t nwithheld;
+	struct strv missing; /* of RUN_MISSING_KEY: the keys to supply */
+	int64_t ms;
+	struct collected *kept; /* what files borrow from */
+};
+#define RUN_OUTCOME_AUTO __attribute__((cleanup(run_outcome_free))) struct run_outcome
+
+struct runner;
+
+int runner_open(struct runner **r, struct state *st, const struct run_who *who, struct err *e);
+void runner_close(struct runner **r);
+const struct expert_view *runner_view(const struct runner *r);
+
+/*
+ * 0: a run is recorded, whatever became of it. -1: no run: ERR_NOTFOUND no such tool, ERR_USAGE the
+ * input does not fit (before any sandbox), ERR_SANDBOX and others as their places say.
+ */
+int runner_call(
+	struct runner *r, const struct run_request *rq, struct run_outcome *out, struct err *e);
+void run_outcome_free(struct run_outcome *o);
+
+/* The envelope of `-o json`: one line of JSON without its newline. */
+void run_envelope(const struct run_outcome *o, struct buf *b);
+
+/*
+ * What else leaves the expert's house (a broker's answer, an MCP message): is its code in there?
+ * What keys the latest call had is forgotten with it, so this is about code only.
+ */
+bool runner_holds_source(struct runner *r, const void *p, size_t n);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * What the parts of the runner share: run.c (one call), finish.c (what came of it), policy.c.
+ */
+#ifndef EVCTL_RUN_RUNNER_IN_H
+#define EVCTL_RUN_RUNNER_IN_H
+
+#include "run/guard.h"
+#include "run/keys.h"
+#include "run/run.h"
+#include "run/source.h"
+#include "scan/scan.h"
+
+struct runner {
+	struct state *st;
+	struct expert_view view;
+	char *buyer, *session;
+	bool warm, scanned;
+	struct scan *scan;	  /* NULL: not yet, or the scanner gave up */
+	struct source *source;	  /* NULL: not yet */
+	struct room *room;	  /* NULL: not yet */
+	struct call_keys earlier; /* values that former calls of the same sandbox had */
+	char *share, *egress;
+	bool used;
+};
+
+/* One call on its way. */
+struct going {
+	struct runner *r;
+	const struct run_request *rq;
+	const struct manifest_tool *tool;
+	struct run_outcome *out;
+	const struct expert_host *hosts; /* as of now */
+	size_t nhosts;
+	const char *input;
+	size_t ninput;
+	int timeout_ms;
+	struct key_plan plan;
+	struct call_keys keys;
+	struct guard guard;
+	struct leak_stream live; /* scrubs the log that is streamed */
+	struct room_reply reply;
+	int64_t begun, opened, called, over; /* CLOCK_MONOTONIC ms */
+	const char *reason;		     /* for the owner; static, or NULL */
+	const char *limit;
+	struct strv leaks; /* for the owner: what held which key */
+};
+
+/* ---- policy.c ---- */
+
+/* The call as the room takes it; arrays are the caller's to free with policy_free(). */
+struct call_plan {
+	struct room_call call;
+	struct gate_row *rows;
+	struct gate_key *gate_keys;
+	struct sandbox_key *keys;
+};
+int call_plan_make(struct call_plan *p, const struct going *g, struct err *e);
+void call_plan_free(struct call_plan *p);
+
+/* ---- finish.c ---- */
+
+/* Judges the reply, collects, searches, records, and fills g->out. */
+int finish_call(struct going *g, struct err *e);
+/* Records a run that was not begun for want of keys. */
+int finish_missing(struct going *g, struct err *e);
+
+/* The index of the expert's code; NULL without memory. */
+const struct source *runner_source(struct runner *r);
+
+#endif
