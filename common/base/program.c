@@ -236,6 +236,9 @@ static int take_long(struct parser *ps, const char *word, struct err *e)
 		return record(in, o, "", e);
 	if (word[n] == '=')
 		return record(in, o, word + n + 1, e);
+	const struct option_spec *plain = find_in(common_options, o->name, strlen(o->name));
+	if (ps->at >= ps->argc && plain && !plain->arg)
+		return record(in, plain, "", e);
 	if (ps->at >= ps->argc) {
 		err_set(e, ERR_USAGE, "option '--%s' needs a value: %s", o->name, o->arg);
 		return err_hint(e, "%s --help", in->program->name);
@@ -530,6 +533,16 @@ static int missing_verb(const struct invocation *in, struct err *e)
 	return err_hint(e, "%s --help", in->program->name);
 }
 
+/* The common option of that name, not a verb's own: `--version` shows, `--version 3` chooses. */
+static bool common_flag(const struct invocation *in, const char *name)
+{
+	const struct option_spec *o = find_in(common_options, name, strlen(name));
+	for (size_t i = 0; i < in->ngiven; i++)
+		if (in->given[i].spec == o)
+			return true;
+	return false;
+}
+
 static int work(struct invocation *in, int argc, char **argv, struct err *e)
 {
 	if (parse(in, argc, argv, e) < 0)
@@ -538,7 +551,7 @@ static int work(struct invocation *in, int argc, char **argv, struct err *e)
 		print_help(stdout, in->program, in->verb);
 		return 0;
 	}
-	if (opt_flag(in, "version")) {
+	if (common_flag(in, "version")) {
 		printf("%s %s\n", in->program->name, EVCTL_VERSION);
 		return 0;
 	}
