@@ -229,20 +229,24 @@ int expert_users(
 	return r;
 }
 
-static int refuse_users(struct state *st, const struct expert *x, int version, struct err *e)
+int expert_refuse_users(
+	const struct expert *x, int version, const struct strv *users, struct err *e)
 {
-	STRV_AUTO users = {0};
-	if (expert_users(st, x, version, &users, e) < 0)
-		return -1;
-	if (!users.n)
-		return 0;
-	STR_AUTO all = strv_join(&users, ", ");
+	STR_AUTO all = strv_join(users, ", ");
 	if (version < 0)
 		err_set(e, ERR_CONFLICT, "expert '%s' is in use by: %s", x->name, all ? all : "");
 	else
 		err_set(e, ERR_CONFLICT, "version %d of expert '%s' is in use by: %s", version,
 			x->name, all ? all : "");
 	return err_hint(e, "evctl-session end ID, then try again");
+}
+
+static int refuse_users(struct state *st, const struct expert *x, int version, struct err *e)
+{
+	STRV_AUTO users = {0};
+	if (expert_users(st, x, version, &users, e) < 0)
+		return -1;
+	return users.n ? expert_refuse_users(x, version, &users, e) : 0;
 }
 
 int expert_remove(struct state *st, const struct expert *x, struct err *e)
@@ -255,35 +259,38 @@ int expert_remove(struct state *st, const struct expert *x, struct err *e)
 	return state_finish(st, r, "expert rm", x->name, NULL, e);
 }
 
-static int remove_snapshot(struct state *st, const struct expert *x, int version, struct err *e)
+int expert_check_version(struct state *st, const struct expert *x, int version, struct err *e)
 {
 	int64_t n;
-	bool found;
-	if (db_number(st->db, e, &n, &found,
+	bool published, there;
+	if (db_number(st->db, e, &n, &published,
 		    "SELECT published FROM experts WHERE id = ? AND published = ?", "ii", x->id,
-		    (int64_t)version) < 0)
+		    (int64_t)version) < 0 ||
+		db_number(st->db, e, &n, &there,
+			"SELECT 1 FROM snapshots WHERE expert = ? AND version = ?", "ii", x->id,
+			(int64_t)version) < 0)
 		return -1;
-	if (found) {
+	if (!there) {
+		err_set(e, ERR_NOTFOUND, "expert '%s' has no version %d", x->name, version);
+		return err_hint(e, "evctl-expert versions %s", x->name);
+	}
+	if (published) {
 		err_set(e, ERR_CONFLICT, "version %d of expert '%s' is the published one", version,
 			x->name);
 		return err_hint(e, "evctl-expert publish %s, or evctl-expert unpublish %s", x->name,
 			x->name);
 	}
-	if (refuse_users(st, x, version, e) < 0 ||
-		db_exec(st->db, e, "DELETE FROM snapshots WHERE expert = ? AND version = ?", "ii",
-			x->id, (int64_t)version) < 0)
-		return -1;
-	if (db_changes(st->db))
-		return 0;
-	err_set(e, ERR_NOTFOUND, "expert '%s' has no version %d", x->name, version);
-	return err_hint(e, "evctl-expert versions %s", x->name);
+	return refuse_users(st, x, version, e);
 }
 
 int expert_remove_version(struct state *st, const struct expert *x, int version, struct err *e)
 {
 	if (state_begin(st, e) < 0)
 		return -1;
-	int r = remove_snapshot(st, x, version, e);
+	int r = expert_check_version(st, x, version, e);
+	if (r == 0)
+		r = db_exec(st->db, e, "DELETE FROM snapshots WHERE expert = ? AND version = ?",
+			"ii", x->id, (int64_t)version);
 	return state_finish(
 		st, r, "expert rm-version", x->name, json_pack("{s:i}", "version", version), e);
 }

@@ -128,6 +128,11 @@ int expert_remove_version(struct state *st, const struct expert *x, int version,
 int expert_users(
 	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e);
 
+/* ERR_CONFLICT that names them. Returns -1. */
+int expert_refuse_users(
+	const struct expert *x, int version, const struct strv *users, struct err *e);
+/* Could the version be removed? ERR_NOTFOUND; ERR_CONFLICT where it is published or in use. */
+int expert_check_version(struct state *st, const struct expert *x, int version, struct err *e);
 /* Keeps what completions and lists say of the tools; within a transaction. */
 int expert_note_tools(struct state *st, int64_t expert, const struct manifest *m, struct err *e);
 

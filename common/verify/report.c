@@ -242,22 +242,27 @@ static void add_count(struct buf *b, size_t n, const char *one, const char *many
 	buf_addf(b, "%zu %s", n, n == 1 ? one : many);
 }
 
-static void add_summary(struct buf *out, const struct report_style *style, const json_t *v)
+void report_summary(const json_t *v, struct buf *why)
+{
+	add_count(why, distinct(json_object_get(v, "missing"), "name"),
+		"required key is not supplied", "required keys are not supplied");
+	add_count(
+		why, places(json_object_get(v, "syntax_errors")), "syntax error", "syntax errors");
+	add_count(why, distinct(json_object_get(v, "modules_missing"), "module"),
+		"module is missing", "modules are missing");
+	add_count(why, distinct(json_object_get(v, "optional_missing"), "name"),
+		"optional key is not supplied", "optional keys are not supplied");
+	add_count(why, places(json_object_get(v, "dynamic")), "read cannot be resolved",
+		"reads cannot be resolved");
+	add_count(why, places(json_object_get(v, "env_mistakes")),
+		"key is looked for in the environment", "keys are looked for in the environment");
+}
+
+static void add_verdict(struct buf *out, const struct report_style *style, const json_t *v)
 {
 	BUF_AUTO why = {0};
 	const char *status = json_text_of(v, "status");
-	add_count(&why, distinct(json_object_get(v, "missing"), "name"),
-		"required key is not supplied", "required keys are not supplied");
-	add_count(
-		&why, places(json_object_get(v, "syntax_errors")), "syntax error", "syntax errors");
-	add_count(&why, distinct(json_object_get(v, "modules_missing"), "module"),
-		"module is missing", "modules are missing");
-	add_count(&why, distinct(json_object_get(v, "optional_missing"), "name"),
-		"optional key is not supplied", "optional keys are not supplied");
-	add_count(&why, places(json_object_get(v, "dynamic")), "read cannot be resolved",
-		"reads cannot be resolved");
-	add_count(&why, places(json_object_get(v, "env_mistakes")),
-		"key is looked for in the environment", "keys are looked for in the environment");
+	report_summary(v, &why);
 	if (strcmp(status, "green") == 0)
 		buf_adds(&why, "every key the code tools read is supplied by an attached host");
 	add_coloured(out, style, status, status);
@@ -280,7 +285,7 @@ void report_text(const json_t *verdict, const struct report_style *style, struct
 			json_text_of(r, "name"), json_text_of(r, "host"));
 	json_array_foreach(json_object_get(verdict, "flags"), i, r)
 		buf_addf(out, "%s\n", json_string_value(r));
-	add_summary(out, style, verdict);
+	add_verdict(out, style, verdict);
 }
 
 /* ---- SARIF ---------------------------------------------------------------------------------- */

@@ -16,6 +16,9 @@ struct report_style {
 /* Lines "FILE:LINE: ...", with the command that mends each, and the verdict as the last one. */
 void report_text(const json_t *verdict, const struct report_style *style, struct buf *out);
 
+/* What is wrong, counted: "1 required key is not supplied, 2 syntax errors"; nothing when green. */
+void report_summary(const json_t *verdict, struct buf *out);
+
 /*
  * SARIF 2.1.0 of several verdicts; prefixes[i] goes before the paths of verdicts[i] and makes them
  * relative to the current directory, or begins with '/' for an absolute directory.

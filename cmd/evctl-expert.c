@@ -1,0 +1,567 @@
+/* evctl-expert: sets of code tools, the hosts attached to them, and their published versions. */
+#include "base/file.h"
+#include "base/output.h"
+#include "state/expert.h"
+#include "state/listing.h"
+#include "verify/check.h"
+#include "verify/diff.h"
+#include "verify/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- showing ----------------------------------------------------------------------------------
+ */
+
+static json_t *tool_json(const struct manifest_tool *t)
+{
+	return json_pack("{s:s,s:s,s:o,s:o,s:o,s:f,s:I}", "name", t->name, "description",
+		t->description, "entry",
+		t->entry_func ? json_sprintf("%s:%s", t->entry_file, t->entry_func)
+			      : json_string(t->entry_file),
+		"input", t->input ? json_deep_copy(t->input) : json_null(), "output",
+		t->output ? json_deep_copy(t->output) : json_null(), "timeout",
+		t->timeout_ms / 1000.0, "memory", (json_int_t)t->memory);
+}
+
+static json_t *tools_json(const struct manifest *m)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < m->ntools; i++)
+		json_array_append_new(a, tool_json(&m->tools[i]));
+	return a;
+}
+
+/* What was last seen of the tools, where expert.yaml cannot be read now. */
+static json_t *tools_seen(struct state *st, int64_t expert, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT name, description FROM tools WHERE expert = ? ORDER BY name", "i", expert);
+	json_t *a = json_array();
+	while (q && query_step(q, e) > 0)
+		json_array_append_new(a, json_pack("{s:s,s:s,s:n}", "name", col_text(q, 0),
+						 "description", col_text(q, 1), "entry"));
+	return a;
+}
+
+static json_t *hosts_json(const struct expert_view *v)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < v->nhosts; i++) {
+		char text[HOST_TEXT_MAX];
+		const struct expert_host *h = &v->hosts[i];
+		expert_host_text(h, text);
+		json_array_append_new(a, json_pack("{s:s,s:s?,s:o,s:s}", "host", text, "injects",
+						 h->credential_name, "flags", expert_host_flags(h),
+						 "note", h->credential ? "" : "egress only"));
+	}
+	return a;
+}
+
+static json_t *version_numbers(struct state *st, const struct expert *x, struct err *e)
+{
+	JSON_AUTO rows = expert_versions(st, x, e);
+	json_t *a = json_array(), *row;
+	for (size_t i = json_array_size(rows); i-- > 0;) {
+		row = json_array_get(rows, i);
+		json_array_append(a, json_object_get(row, "version"));
+	}
+	return a;
+}
+
+/*
+ * A draft that cannot be read is shown all the same, with what the state knows and the problem: a
+ * list must not fail because one directory is gone.
+ */
+static json_t *describe(struct state *st, const char *name, struct err *e)
+{
+	EXPERT_AUTO x = {0};
+	EXPERT_VIEW_AUTO v = {0};
+	struct err why = {0};
+	if (expert_find(st, name, &x, e) < 0)
+		return NULL;
+	if (expert_load_meta(st, name, EXPERT_DRAFT, &v, &why) < 0) {
+		if (why.code != ERR_USAGE && why.code != ERR_NOTFOUND) {
+			*e = why;
+			return NULL;
+		}
+		v.id = x.id;
+		if (expert_load_hosts(st, &v, e) < 0)
+			return NULL;
+	}
+	return json_pack("{s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:o}", "name", x.name, "dir",
+		json_text_or_null(x.dir), "description", v.m.name ? v.m.description : "", "tools",
+		v.m.name ? tools_json(&v.m) : tools_seen(st, x.id, e), "hosts", hosts_json(&v),
+		"published", x.published ? json_integer(x.published) : json_null(), "versions",
+		version_numbers(st, &x, e), "problem",
+		json_text_or_null(why.code ? why.msg : NULL));
+}
+
+static json_t *tool_names(const json_t *row, bool with_entry)
+{
+	json_t *a = json_array(), *t;
+	size_t i;
+	json_array_foreach(json_object_get(row, "tools"), i, t)
+	{
+		const char *name = json_text_of(t, "name"), *entry = json_text_of(t, "entry");
+		json_array_append_new(a, with_entry && *entry ? json_sprintf("%s (%s)", name, entry)
+							      : json_string(name));
+	}
+	return a;
+}
+
+/* "x (KEY)", "x (egress only)", "*.x (KEY, ! wildcard)". */
+static json_t *host_cells(const json_t *row)
+{
+	json_t *a = json_array(), *h, *flag;
+	size_t i, k;
+	json_array_foreach(json_object_get(row, "hosts"), i, h)
+	{
+		BUF_AUTO b = {0};
+		const char *injects = json_text_of(h, "injects");
+		buf_addf(&b, "%s (%s", json_text_of(h, "host"),
+			*injects ? injects : json_text_of(h, "note"));
+		json_array_foreach(json_object_get(h, "flags"), k, flag)
+			buf_addf(&b, ", %s", json_string_value(flag));
+		buf_adds(&b, ")");
+		json_array_append_new(a, json_string(buf_str(&b)));
+	}
+	return a;
+}
+
+/* JSON as it is; text gets its cells made readable. Takes row over. */
+static json_t *for_output(const struct invocation *in, json_t *row, bool with_entry)
+{
+	if (!row || in->output != OUTPUT_TEXT)
+		return row;
+	json_t *out = json_copy(row);
+	json_object_set_new(out, "tools", tool_names(row, with_entry));
+	json_object_set_new(out, "hosts", host_cells(row));
+	json_decref(row);
+	return out;
+}
+
+static const struct column list_columns[] = {{"NAME", "name"}, {"PUBLISHED", "published"},
+	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {"PROBLEM", "problem"},
+	{NULL, NULL}};
+static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "description"},
+	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"PUBLISHED", "published"},
+	{"VERSIONS", "versions"}, {"PROBLEM", "problem"}, {NULL, NULL}};
+
+static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
+{
+	json_t *row = for_output(in, describe(st, name, e), true);
+	return row ? output_object(in, show_columns, row, e) : -1;
+}
+
+/* What a change says: its line on text, the expert as it is now otherwise. */
+static int report(const struct invocation *in, struct state *st, const char *name, const char *line,
+	struct err *e)
+{
+	if (in->output != OUTPUT_TEXT)
+		return print_one(in, st, name, e);
+	output_say(in, "%s", line);
+	return 0;
+}
+
+static int run_list(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	STRV_AUTO names = {0};
+	if (state_open(&st, in, STATE_READ, e) < 0 || expert_names(&st, &names, e) < 0)
+		return -1;
+	JSON_AUTO rows = json_array();
+	for (size_t i = 0; i < names.n; i++) {
+		json_t *row = for_output(in, describe(&st, names.v[i], e), false);
+		if (!row)
+			return -1;
+		json_array_append_new(rows, row);
+	}
+	return output_list(in, list_columns, json_incref(rows), e);
+}
+
+static int show_diff(const struct invocation *in, struct state *st, const char *name, struct err *e)
+{
+	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
+	EXPERT_VIEW_AUTO published = {0};
+	EXPERT_VIEW_AUTO draft = {0};
+	BUF_AUTO text = {0};
+	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
+		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
+		return -1;
+	json_t *diff = diff_make(&published, &draft, e);
+	if (!diff)
+		return -1;
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, columns, diff, e);
+	diff_text(diff, &text);
+	json_decref(diff);
+	fputs(buf_str(&text), stdout);
+	return 0;
+}
+
+static int run_show(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	if (state_open(&st, in, STATE_READ, e) < 0)
+		return -1;
+	if (opt_flag(in, "diff"))
+		return show_diff(in, &st, arg(in, 0), e);
+	return print_one(in, &st, arg(in, 0), e);
+}
+
+static int run_versions(struct invocation *in, struct err *e)
+{
+	static const struct column columns[] = {{"VERSION", "version"}, {"PUBLISHED", "published"},
+		{"STATUS", "status"}, {"FLAGS", "flags"}, {"HOSTS", "hosts"},
+		{"CREATED", "created"}, {NULL, NULL}};
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	if (state_open(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
+		return -1;
+	json_t *rows = expert_versions(&st, &x, e);
+	return rows ? output_list(in, columns, rows, e) : -1;
+}
+
+static int run_listing(struct invocation *in, struct err *e)
+{
+	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	EXPERT_VIEW_AUTO v = {0};
+	BUF_AUTO text = {0};
+	if (state_open(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
+		return -1;
+	if (!x.published)
+		program_note(
+			in, "'%s' is not published: this is what its draft would show", x.name);
+	if (expert_load_meta(&st, x.name, x.published ? EXPERT_PUBLISHED : EXPERT_DRAFT, &v, e) < 0)
+		return -1;
+	json_t *listing = listing_make(&st, &v, e);
+	if (!listing)
+		return -1;
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, columns, listing, e);
+	if (opt_flag(in, "markdown") || (in->output_word && strcmp(in->output_word, "text") != 0))
+		listing_markdown(listing, &text);
+	else
+		listing_text(listing, &text);
+	json_decref(listing);
+	fputs(buf_str(&text), stdout);
+	return 0;
+}
+
+/* ---- making and changing -----------------------------------------------------------------------
+ */
+
+static int need_dir(const struct invocation *in, const char **dir, struct err *e)
+{
+	*dir = opt(in, "dir");
+	if (*dir && **dir)
+		return 0;
+	err_set(e, ERR_USAGE, "missing option: --dir DIR");
+	return err_hint(e, "%s %s %s --dir DIR", in->program->name, in->verb->name, arg(in, 0));
+}
+
+/* The directory's expert.yaml must be this expert's: two names for one thing would be a trap. */
+static int read_named(const struct invocation *in, const char *name, const char *dir, char **real,
+	struct manifest *m, struct err *e)
+{
+	TREE_AUTO t = {0};
+	if (expert_read_dir(in, dir, real, m, &t, e) < 0)
+		return -1;
+	for (size_t i = 0; i < t.n; i++)
+		if (t.files[i].suspicious)
+			program_warn(in, "! file %s: %s", t.files[i].path,
+				t.files[i].why ? t.files[i].why : "looks like a key");
+	if (strcmp(m->name, name) == 0)
+		return 0;
+	err_set(e, ERR_USAGE, "%s/%s names the expert '%s', not '%s'", *real, MANIFEST_FILE,
+		m->name, name);
+	return err_hint(e, "evctl-expert %s %s --dir %s, or write `name: %s` there", in->verb->name,
+		m->name, dir, name);
+}
+
+static int run_create(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	MANIFEST_AUTO m = {0};
+	EXPERT_AUTO x = {0};
+	STR_AUTO real = NULL;
+	BUF_AUTO line = {0};
+	struct err quiet = {0};
+	const char *name = arg(in, 0), *dir;
+	if (name_check("expert", name, e) < 0 || need_dir(in, &dir, e) < 0 ||
+		state_open(&st, in, STATE_WRITE, e) < 0)
+		return -1;
+	if (opt_flag(in, "if-missing") && expert_find(&st, name, &x, &quiet) == 0)
+		return report(in, &st, name, "there already; nothing changed", e);
+	if (read_named(in, name, dir, &real, &m, e) < 0 || expert_create(&st, real, &m, e) < 0)
+		return -1;
+	buf_addf(&line, "created expert %s: %zu tool%s, %zu host%s attached", name, m.ntools,
+		m.ntools == 1 ? "" : "s", m.hosts.n, m.hosts.n == 1 ? "" : "s");
+	return report(in, &st, name, buf_str(&line), e);
+}
+
+static int run_set(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	MANIFEST_AUTO m = {0};
+	EXPERT_AUTO x = {0};
+	STR_AUTO real = NULL;
+	BUF_AUTO line = {0};
+	const char *dir;
+	if (need_dir(in, &dir, e) < 0 || state_open(&st, in, STATE_WRITE, e) < 0 ||
+		expert_find(&st, arg(in, 0), &x, e) < 0 ||
+		read_named(in, x.name, dir, &real, &m, e) < 0 ||
+		expert_set_dir(&st, &x, real, &m, e) < 0)
+		return -1;
+	buf_addf(&line, "expert %s now lives in %s", x.name, real);
+	return report(in, &st, x.name, buf_str(&line), e);
+}
+
+static void say_attached(const struct invocation *in, const struct expert *x, const struct host *h,
+	bool attach, bool changed)
+{
+	const char *did = attach    ? changed ? "attached" : "attached already:"
+			  : changed ? "detached"
+				    : "not attached:";
+	output_say(in, "%s %s%s%s", did, h->text, attach && !h->credential ? " (egress only)" : "",
+		attach && h->wildcard ? "  ! wildcard" : "");
+	if (x->published && changed && in->output == OUTPUT_TEXT)
+		program_note(in, "version %d keeps its hosts until: evctl-expert publish %s",
+			x->published, x->name);
+}
+
+static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
+{
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	size_t n = in->args.n - 1;
+	if (n == 0) {
+		err_set(e, ERR_USAGE, "missing argument: HOST");
+		return err_hint(e, "evctl-host list");
+	}
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
+		return -1;
+	struct host *hosts = calloc(n, sizeof *hosts);
+	bool *changed = calloc(n, sizeof *changed);
+	int r = hosts && changed ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = host_find(&st, arg(in, i + 1), &hosts[i], e);
+	if (r == 0)
+		r = attach ? expert_attach(&st, &x, hosts, n, changed, e)
+			   : expert_detach(&st, &x, hosts, n, changed, e);
+	for (size_t i = 0; i < n && r == 0; i++)
+		say_attached(in, &x, &hosts[i], attach, changed[i]);
+	free(hosts);
+	free(changed);
+	if (r == 0 && in->output != OUTPUT_TEXT)
+		r = print_one(in, &st, x.name, e);
+	return r;
+}
+
+static int run_attach(struct invocation *in, struct err *e)
+{
+	return attach_or_detach(in, true, e);
+}
+
+static int run_detach(struct invocation *in, struct err *e)
+{
+	return attach_or_detach(in, false, e);
+}
+
+/* ---- publishing --------------------------------------------------------------------------------
+ */
+
+static int refuse_red(const struct expert_view *v, const json_t *verdict, struct err *e)
+{
+	BUF_AUTO why = {0};
+	report_summary(verdict, &why);
+	err_set(e, ERR_FINDINGS, "expert '%s' is red: %s", v->name, buf_str(&why));
+	return err_hint(e, "evctl-verify %s; --force publishes it all the same", v->name);
+}
+
+static int note_code(struct expert_view *v, struct err *e)
+{
+	char id[65];
+	if (diff_code_id(&v->t, id, e) < 0)
+		return -1;
+	return json_object_set_new(v->reads, "code", json_string(id)) < 0
+		       ? err_set(e, ERR_FAIL, "out of memory")
+		       : 0;
+}
+
+static int print_published(
+	const struct invocation *in, const char *name, int version, json_t *verdict, struct err *e)
+{
+	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
+	json_t *flags = json_object_get(verdict, "flags"), *row;
+	size_t i;
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, columns,
+			json_pack("{s:s,s:i,s:O,s:O,s:O,s:O}", "expert", name, "version", version,
+				"status", json_object_get(verdict, "status"), "flags", flags,
+				"missing", json_object_get(verdict, "missing"), "buyer_keys",
+				json_object_get(verdict, "buyer_keys")),
+			e);
+	output_say(in, "published %s, version %d: %s", name, version, verify_status(verdict));
+	json_array_foreach(flags, i, row) output_say(in, "%s", json_string_value(row));
+	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, row)
+		output_say(in, "each buyer brings: %s, for %s", json_text_of(row, "name"),
+			json_text_of(row, "host"));
+	return 0;
+}
+
+static int run_publish(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	EXPERT_VIEW_AUTO v = {0};
+	int version;
+	if (state_open(&st, in, STATE_WRITE, e) < 0 ||
+		expert_load(&st, arg(in, 0), EXPERT_DRAFT, &v, e) < 0)
+		return -1;
+	JSON_AUTO verdict = verify_view(&st, &v, true, e);
+	if (!verdict)
+		return -1;
+	bool red = strcmp(verify_status(verdict), "red") == 0;
+	if (red && !opt_flag(in, "force"))
+		return refuse_red(&v, verdict, e);
+	if (red)
+		json_array_insert_new(
+			json_object_get(verdict, "flags"), 0, json_string("! forced"));
+	if (note_code(&v, e) < 0 ||
+		expert_publish(&st, &v, v.reads, verify_status(verdict), red, &version, e) < 0)
+		return -1;
+	return print_published(in, v.name, version, verdict, e);
+}
+
+static int run_unpublish(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	BUF_AUTO line = {0};
+	int was;
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+		expert_unpublish(&st, &x, &was, e) < 0)
+		return -1;
+	if (was)
+		buf_addf(&line, "unpublished %s: version %d is kept, and offered no more", x.name,
+			was);
+	else
+		buf_addf(&line, "nothing of %s is published", x.name);
+	return report(in, &st, x.name, buf_str(&line), e);
+}
+
+/* ---- removing ----------------------------------------------------------------------------------
+ */
+
+/* Asking comes after the check, so that nobody confirms what is then refused. */
+static int check_users(struct state *st, const struct expert *x, int version, struct err *e)
+{
+	STRV_AUTO users = {0};
+	if (expert_users(st, x, version, &users, e) < 0)
+		return -1;
+	return users.n ? expert_refuse_users(x, version, &users, e) : 0;
+}
+
+static int run_rm(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	int64_t buyers = 0, versions = 0;
+	bool found;
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+		check_users(&st, &x, -1, e) < 0 ||
+		db_number(st.db, e, &versions, &found,
+			"SELECT count(*) FROM snapshots WHERE expert = ?", "i", x.id) < 0 ||
+		db_number(st.db, e, &buyers, &found,
+			"SELECT count(DISTINCT buyer) FROM buyer_values WHERE expert = ?", "i",
+			x.id) < 0)
+		return -1;
+	if (program_confirm(in, e,
+		    "remove expert '%s' with %lld published versions and the keys of %lld buyers",
+		    x.name, (long long)versions, (long long)buyers) < 0 ||
+		expert_remove(&st, &x, e) < 0)
+		return -1;
+	output_say(in, "removed expert %s; its directory is left alone", x.name);
+	return 0;
+}
+
+static int run_rm_version(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	char *end;
+	long n = strtol(arg(in, 1), &end, 10);
+	if (n < 1 || n > 1000000000 || *end || end == arg(in, 1)) {
+		err_set(e, ERR_USAGE, "not a version: '%.20s'", arg(in, 1));
+		return err_hint(e, "evctl-expert versions %s", arg(in, 0));
+	}
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+		expert_check_version(&st, &x, (int)n, e) < 0 ||
+		program_confirm(in, e, "remove version %ld of expert '%s'", n, x.name) < 0 ||
+		expert_remove_version(&st, &x, (int)n, e) < 0)
+		return -1;
+	output_say(in, "removed version %ld of expert %s", n, x.name);
+	return 0;
+}
+
+/* ---- the program -------------------------------------------------------------------------------
+ */
+
+static const struct arg_spec new_expert[] = {{"NAME", NAME_NONE, NULL, false, false}, {NULL}};
+static const struct arg_spec expert_arg[] = {{"EXPERT", NAME_EXPERT, NULL, false, false}, {NULL}};
+static const struct arg_spec expert_hosts[] = {{"EXPERT", NAME_EXPERT, NULL, false, false},
+	{"HOST", NAME_HOST, NULL, false, true}, {NULL}};
+static const struct arg_spec expert_version[] = {{"EXPERT", NAME_EXPERT, NULL, false, false},
+	{"VERSION", NAME_VERSION, NULL, false, false}, {NULL}};
+
+static const struct option_spec create_options[] = {
+	{"dir", 0, "DIR", "the directory with expert.yaml and the code", NAME_DIR, NULL, false},
+	{"if-missing", 0, NULL, "do nothing if there is one already", NAME_NONE, NULL, false},
+	{NULL}};
+static const struct option_spec set_options[] = {
+	{"dir", 0, "DIR", "where its expert.yaml and code are now", NAME_DIR, NULL, false}, {NULL}};
+static const struct option_spec show_options[] = {
+	{"diff", 0, NULL, "what differs between the published version and the draft", NAME_NONE,
+		NULL, false},
+	{NULL}};
+static const struct option_spec publish_options[] = {
+	{"force", 0, NULL, "publish in spite of a red verdict, flagged", NAME_NONE, NULL, false},
+	{NULL}};
+static const struct option_spec listing_options[] = {
+	{"markdown", 0, NULL, "as Markdown", NAME_NONE, NULL, false}, {NULL}};
+
+static const struct verb verbs[] = {
+	{"create", "make an expert of a directory; its `hosts:` are attached", new_expert,
+		create_options, NULL, run_create},
+	{"list", "list experts with their tools and hosts", NULL, NULL, NULL, run_list},
+	{"show", "show one, or what its draft changes", expert_arg, show_options, NULL, run_show},
+	{"attach", "attach hosts to an expert's draft", expert_hosts, NULL, NULL, run_attach},
+	{"detach", "detach hosts from an expert's draft", expert_hosts, NULL, NULL, run_detach},
+	{"set", "say where an expert's directory is now", expert_arg, set_options, NULL, run_set},
+	{"publish", "freeze code, hosts and bindings into the next version", expert_arg,
+		publish_options, NULL, run_publish},
+	{"unpublish", "offer no version any more", expert_arg, NULL, NULL, run_unpublish},
+	{"versions", "list the frozen versions", expert_arg, NULL, NULL, run_versions},
+	{"listing", "what a buyer sees before hiring it", expert_arg, listing_options, NULL,
+		run_listing, "markdown"},
+	{"rm", "remove an expert that nobody uses", expert_arg, NULL, NULL, run_rm},
+	{"rm-version", "remove a frozen version that nobody uses", expert_version, NULL, NULL,
+		run_rm_version},
+	{NULL}};
+
+static const struct program program = {.name = "evctl-expert",
+	.summary = "experts: sets of code tools, and the hosts that they may reach",
+	.examples = "  evctl-expert create crm-helper --dir ./crm-helper\n"
+		    "  evctl-expert attach crm-helper api.crm.example\n"
+		    "  evctl-expert show crm-helper --diff       # draft against published\n"
+		    "  evctl-expert publish crm-helper\n",
+	.verbs = verbs};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,244 @@
+#include "verify/diff.h"
+
+#include "manifest/text.h"
+#include "verify/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int diff_code_id(const struct tree *t, char out[65], struct err *e)
+{
+	BUF_AUTO b = {0};
+	struct tree code = {.files = calloc(t->n + 1, sizeof *code.files)};
+	if (!code.files)
+		return err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->files[i].path, MANIFEST_FILE) != 0)
+			code.files[code.n++] = t->files[i];
+	int r = snapshot_pack(&code, &b, e);
+	free(code.files); /* the files themselves are t's */
+	if (r == 0)
+		seal_sha256_hex(out, b.data, b.len);
+	return r;
+}
+
+/* ---- tools --------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_json(const json_t *a, const json_t *b)
+{
+	return a == b || (a && b && json_equal(a, b));
+}
+
+static void add_if(json_t *array, bool differs, const char *what)
+{
+	if (differs)
+		json_array_append_new(array, json_string(what));
+}
+
+static json_t *tool_changes(const struct manifest_tool *a, const struct manifest_tool *b)
+{
+	json_t *what = json_array();
+	add_if(what, strcmp(a->description, b->description) != 0, "description");
+	add_if(what,
+		strcmp(a->entry_file, b->entry_file) != 0 ||
+			!same_text(a->entry_func, b->entry_func),
+		"entry");
+	add_if(what, !same_json(a->input, b->input), "input");
+	add_if(what, !same_json(a->output, b->output), "output");
+	add_if(what, a->timeout_ms != b->timeout_ms, "timeout");
+	add_if(what, a->memory != b->memory, "memory");
+	return what;
+}
+
+static json_t *diff_tools(const struct manifest *a, const struct manifest *b)
+{
+	json_t *added = json_array(), *removed = json_array(), *changed = json_array();
+	for (size_t i = 0; i < b->ntools; i++)
+		add_if(added, !manifest_tool(a, b->tools[i].name), b->tools[i].name);
+	for (size_t i = 0; i < a->ntools; i++) {
+		const struct manifest_tool *now = manifest_tool(b, a->tools[i].name);
+		add_if(removed, !now, a->tools[i].name);
+		json_t *what = now ? tool_changes(&a->tools[i], now) : json_array();
+		if (json_array_size(what))
+			json_array_append_new(changed,
+				json_pack("{s:s,s:O}", "name", a->tools[i].name, "what", what));
+		json_decref(what);
+	}
+	return json_pack("{s:o,s:o,s:o}", "added", added, "removed", removed, "changed", changed);
+}
+
+/* ---- hosts --------------------------------------------------------------------------------- */
+
+static const struct expert_host *find_host(const struct expert_view *v, const struct expert_host *h)
+{
+	for (size_t i = 0; i < v->nhosts; i++)
+		if (v->hosts[i].port == h->port && strcmp(v->hosts[i].name, h->name) == 0)
+			return &v->hosts[i];
+	return NULL;
+}
+
+static json_t *host_changes(const struct expert_host *a, const struct expert_host *b)
+{
+	json_t *what = json_array();
+	add_if(what, a->allow_private != b->allow_private, "allow-private");
+	add_if(what, a->plain != b->plain, "plain");
+	add_if(what, !same_text(a->connect_to, b->connect_to), "connect-to");
+	add_if(what, !same_text(a->ca, b->ca), "ca");
+	return what;
+}
+
+static void add_host_text(json_t *array, bool differs, const struct expert_host *h)
+{
+	char text[HOST_TEXT_MAX];
+	expert_host_text(h, text);
+	add_if(array, differs, text);
+}
+
+static json_t *diff_hosts(const struct expert_view *a, const struct expert_view *b)
+{
+	json_t *added = json_array(), *removed = json_array(), *changed = json_array();
+	for (size_t i = 0; i < b->nhosts; i++)
+		add_host_text(added, !find_host(a, &b->hosts[i]), &b->hosts[i]);
+	for (size_t i = 0; i < a->nhosts; i++) {
+		char text[HOST_TEXT_MAX];
+		const struct expert_host *now = find_host(b, &a->hosts[i]);
+		add_host_text(removed, !now, &a->hosts[i]);
+		json_t *what = now ? host_changes(&a->hosts[i], now) : json_array();
+		expert_host_text(&a->hosts[i], text);
+		if (json_array_size(what))
+			json_array_append_new(
+				changed, json_pack("{s:s,s:O}", "host", text, "what", what));
+		json_decref(what);
+	}
+	return json_pack("{s:o,s:o,s:o}", "added", added, "removed", removed, "changed", changed);
+}
+
+static json_t *diff_bindings(const struct expert_view *a, const struct expert_view *b)
+{
+	json_t *out = json_array();
+	for (size_t i = 0; i < a->nhosts; i++) {
+		char text[HOST_TEXT_MAX];
+		const struct expert_host *was = &a->hosts[i], *now = find_host(b, was);
+		if (!now || was->credential == now->credential)
+			continue;
+		expert_host_text(was, text);
+		json_array_append_new(
+			out, json_pack("{s:s,s:s?,s:s?}", "host", text, "published",
+				     was->credential_name, "draft", now->credential_name));
+	}
+	return out;
+}
+
+/* ---- keys ---------------------------------------------------------------------------------- */
+
+static json_t *diff_keys(const json_t *a, const json_t *b)
+{
+	STRV_AUTO was = {0};
+	STRV_AUTO now = {0};
+	json_t *added = json_array(), *removed = json_array();
+	verify_key_names(a, &was);
+	verify_key_names(b, &now);
+	for (size_t i = 0; i < now.n; i++)
+		add_if(added, !strv_has(&was, now.v[i]), now.v[i]);
+	for (size_t i = 0; i < was.n; i++)
+		add_if(removed, !strv_has(&now, was.v[i]), was.v[i]);
+	return json_pack("{s:o,s:o}", "added", added, "removed", removed);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static size_t size_of(const json_t *diff, const char *part, const char *list)
+{
+	return json_array_size(json_object_get(json_object_get(diff, part), list));
+}
+
+static bool is_same(const json_t *d)
+{
+	return strcmp(json_text_of(d, "code"), "same") == 0 &&
+	       json_is_false(json_object_get(d, "description")) && !size_of(d, "tools", "added") &&
+	       !size_of(d, "tools", "removed") && !size_of(d, "tools", "changed") &&
+	       !size_of(d, "hosts", "added") && !size_of(d, "hosts", "removed") &&
+	       !size_of(d, "hosts", "changed") &&
+	       !json_array_size(json_object_get(d, "bindings")) && !size_of(d, "keys", "added") &&
+	       !size_of(d, "keys", "removed");
+}
+
+json_t *diff_make(
+	const struct expert_view *published, const struct expert_view *draft, struct err *e)
+{
+	char id[65];
+	if (diff_code_id(&draft->t, id, e) < 0)
+		return NULL;
+	bool same = strcmp(id, json_text_of(published->reads, "code")) == 0;
+	json_t *d = json_pack("{s:s,s:i,s:b,s:s,s:b,s:o,s:o,s:o,s:o}", "expert", draft->name,
+		"published", published->version, "same", 0, "code", same ? "same" : "changed",
+		"description", strcmp(published->m.description, draft->m.description) != 0, "tools",
+		diff_tools(&published->m, &draft->m), "hosts", diff_hosts(published, draft),
+		"bindings", diff_bindings(published, draft), "keys",
+		diff_keys(published->reads, draft->reads));
+	if (!d)
+		err_set(e, ERR_FAIL, "out of memory");
+	else
+		json_object_set_new(d, "same", json_boolean(is_same(d)));
+	return d;
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static void add_names(struct buf *b, const json_t *o, const char *list, char sign, const char *noun)
+{
+	size_t i;
+	json_t *name;
+	char shown[TEXT_SHOWN_MAX];
+	json_array_foreach(json_object_get(o, list), i, name)
+		buf_addf(b, "%c %s %s\n", sign, noun, text_shown(json_string_value(name), shown));
+}
+
+static void add_changed(struct buf *b, const json_t *o, const char *noun, const char *key)
+{
+	size_t i, k;
+	json_t *c, *what;
+	json_array_foreach(json_object_get(o, "changed"), i, c)
+	{
+		buf_addf(b, "~ %s %s: ", noun, json_text_of(c, key));
+		json_array_foreach(json_object_get(c, "what"), k, what)
+			buf_addf(b, "%s%s", k ? ", " : "", json_string_value(what));
+		buf_addc(b, '\n');
+	}
+}
+
+static const char *bound_word(const json_t *binding, const char *side)
+{
+	const char *s = json_text_of(binding, side);
+	return *s ? s : "egress only";
+}
+
+void diff_text(const json_t *d, struct buf *b)
+{
+	const json_t *tools = json_object_get(d, "tools"), *hosts = json_object_get(d, "hosts");
+	size_t i;
+	json_t *c;
+	if (json_is_true(json_object_get(d, "description")))
+		buf_adds(b, "~ description\n");
+	if (strcmp(json_text_of(d, "code"), "changed") == 0)
+		buf_adds(b, "~ code\n");
+	add_names(b, tools, "added", '+', "tool");
+	add_names(b, tools, "removed", '-', "tool");
+	add_changed(b, tools, "tool", "name");
+	add_names(b, hosts, "added", '+', "host");
+	add_names(b, hosts, "removed", '-', "host");
+	add_changed(b, hosts, "host", "host");
+	json_array_foreach(json_object_get(d, "bindings"), i, c)
+		buf_addf(b, "~ binding of %s: %s -> %s\n", json_text_of(c, "host"),
+			bound_word(c, "published"), bound_word(c, "draft"));
+	add_names(b, json_object_get(d, "keys"), "added", '+', "key");
+	add_names(b, json_object_get(d, "keys"), "removed", '-', "key");
+	if (json_is_true(json_object_get(d, "same")))
+		buf_addf(b, "the draft is as published in version %d\n",
+			(int)json_integer_value(json_object_get(d, "published")));
+}
