@@ -1,0 +1,65 @@
+/* evctl-doctor: what this machine can enforce, how the state is, and the mend for the rest. */
+#include "base/output.h"
+#include "doctor/health.h"
+#include "state/livenames.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static void print_row(const struct invocation *in, const json_t *row)
+{
+	bool ok = json_is_true(json_object_get(row, "ok"));
+	bool required = json_is_true(json_object_get(row, "required"));
+	bool color = program_color(stdout);
+	const char *paint = !color ? "" : ok ? "\033[32m" : required ? "\033[31m" : "\033[33m";
+	output_say(in, "%s%-7s%s %-20s %s", paint, ok ? "ok" : required ? "missing" : "weaker",
+		color ? "\033[0m" : "", json_string_value(json_object_get(row, "check")),
+		json_string_value(json_object_get(row, "is")));
+	if (!ok)
+		output_say(in, "        mend: %s", json_string_value(json_object_get(row, "mend")));
+}
+
+static int run(struct invocation *in, struct err *e)
+{
+	JSON_AUTO rows = json_array();
+	JSON_AUTO fixed = json_array();
+	size_t i, findings = 0;
+	json_t *row, *word;
+	if (health_machine(rows, e) < 0 ||
+		health_state(in, opt_flag(in, "fix"), rows, fixed, e) < 0)
+		return -1;
+	json_array_foreach(rows, i, row)
+		findings += !json_is_true(json_object_get(row, "ok"));
+	if (in->output == OUTPUT_JSON) {
+		JSON_AUTO o = json_pack("{s:b,s:I,s:O,s:O}", "ok", (int)(findings == 0), "findings",
+			(json_int_t)findings, "checks", rows, "fixed", fixed);
+		json_dumpf(o, stdout, isatty(STDOUT_FILENO) ? JSON_INDENT(2) : JSON_COMPACT);
+		putchar('\n');
+	}
+	json_array_foreach(rows, i, row) {
+		if (in->output == OUTPUT_NAME && !json_is_true(json_object_get(row, "ok")))
+			printf("%s\n", json_string_value(json_object_get(row, "check")));
+		print_row(in, row);
+	}
+	json_array_foreach(fixed, i, word)
+		output_say(in, "fixed   %s", json_string_value(word));
+	in->exit_code = findings ? ERR_FINDINGS : 0;
+	return 0;
+}
+
+static const struct option_spec options[] = {
+	{"fix", 0, NULL, "mend what is safe to mend", NAME_NONE, NULL, false}, {NULL}};
+static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
+
+static const struct program program = {.name = "evctl-doctor",
+	.summary = "what this machine can enforce, how the state is, and the mend for the rest",
+	.examples = "  evctl doctor\n"
+		    "  evctl doctor --fix\n"
+		    "  evctl doctor -o json\n",
+	.verbs = verbs,
+	.names = livenames};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,210 @@
+#include "doctor/health.h"
+
+#include "base/file.h"
+#include "base/output.h"
+#include "state/objects.h"
+#include "state/run.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define LEAST_FREE_BYTES ((uint64_t)200 * 1000 * 1000)
+#define YEAR_2024_MS ((int64_t)1704067200 * 1000)
+
+static void say_fixed(json_t *fixed, const char *what)
+{
+	json_array_append_new(fixed, json_string(what));
+}
+
+static void check_mode(const char *path, const char *check, mode_t want, bool fix, json_t *rows, json_t *fixed)
+{
+	struct stat st;
+	char is[64], mend[4300];
+	if (stat(path, &st) < 0)
+		return;
+	bool ok = (st.st_mode & 0077) == 0;
+	if (!ok && fix && chmod(path, want) == 0) {
+		say_fixed(fixed, check);
+		ok = true;
+		st.st_mode = want;
+	}
+	snprintf(is, sizeof is, "%04o, owner %ld", st.st_mode & 07777u, (long)st.st_uid);
+	snprintf(mend, sizeof mend, "chmod %o '%s'", want, path);
+	health_add(rows, "state", check, ok, true, is, mend);
+}
+
+static void check_files(const char *dir, bool fix, json_t *rows, json_t *fixed)
+{
+	STR_AUTO db = path_join(dir, "state.db");
+	STR_AUTO objects = path_join(dir, "objects");
+	check_mode(dir, "state-directory", 0700, fix, rows, fixed);
+	if (db)
+		check_mode(db, "state-file", 0600, fix, rows, fixed);
+	if (objects)
+		check_mode(objects, "objects-directory", 0700, fix, rows, fixed);
+}
+
+static void check_database(struct state *st, json_t *rows)
+{
+	struct err e = {0};
+	char is[64];
+	int64_t n = 0;
+	bool ok = db_check(st->db, &e) == 0;
+	health_add(rows, "state", "integrity", ok, true, ok ? "sound" : e.msg,
+		"evctl-state restore BACKUP");
+	err_clear(&e);
+	ok = audit_verify(st, &n, &e) == 0;
+	snprintf(is, sizeof is, "%lld rows, unbroken", (long long)n);
+	health_add(rows, "state", "audit-chain", ok, true, ok ? is : e.msg,
+		"compare with a backup: evctl-state restore BACKUP");
+}
+
+static void check_key(struct state *st, json_t *rows)
+{
+	struct err e = {0};
+	char mend[1100];
+	bool ok = state_unlock(st, &e) == 0;
+	/* A wrapped key cannot be tried without its passphrase; that it is wrapped is fine. */
+	bool wrapped = !ok && strstr(e.msg, "passphrase") && !strstr(e.msg, "wrong");
+	snprintf(mend, sizeof mend, "%s", e.hint[0] ? e.hint : "give --key-file FILE");
+	health_add(rows, "state", "private-key", ok || wrapped, true,
+		ok ? st->key_from : wrapped ? "wrapped by a passphrase" : e.msg, mend);
+}
+
+static bool object_is_known(struct state *st, const char *sha256)
+{
+	struct err quiet = {0};
+	int64_t n;
+	bool found = true;
+	if (db_number(st->db, &quiet, &n, &found, "SELECT 1 FROM artifacts WHERE sha256 = ? LIMIT 1",
+		    "s", sha256) < 0)
+		return true;
+	return found;
+}
+
+static long orphans_in(struct state *st, int objects, const char *two)
+{
+	long n = 0;
+	char sha[512];
+	int fd = openat(objects, two, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *de; d && (de = readdir(d));) {
+		if (de->d_name[0] == '.')
+			continue;
+		snprintf(sha, sizeof sha, "%s%s", two, de->d_name);
+		n += !object_is_known(st, sha);
+	}
+	if (d)
+		closedir(d);
+	else
+		fd_close(&fd);
+	return n;
+}
+
+static long count_orphans(struct state *st)
+{
+	STR_AUTO path = path_join(st->dir, "objects");
+	FD_AUTO objects = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	FD_AUTO again = objects < 0 ? -1 : openat(objects, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	long n = 0;
+	if (!d)
+		return 0;
+	again = -1; /* the stream's now */
+	for (struct dirent *de; (de = readdir(d));)
+		if (strlen(de->d_name) == 2 && de->d_name[0] != '.')
+			n += orphans_in(st, objects, de->d_name);
+	closedir(d);
+	return n;
+}
+
+static long count_missing(struct state *st)
+{
+	struct err quiet = {0};
+	long n = 0;
+	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT DISTINCT sha256 FROM artifacts", "");
+	while (q && query_step(q, &quiet) > 0) {
+		STR_AUTO path = NULL;
+		const char *sha = col_text(q, 0);
+		if (asprintf(&path, "%s/objects/%.2s/%s", st->dir, sha, sha + 2) < 0)
+			path = NULL;
+		n += path && !file_exists(path);
+	}
+	return n;
+}
+
+static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixed)
+{
+	struct err quiet = {0};
+	char is[64];
+	int64_t removed = 0;
+	if (fix && count_orphans(st) && objects_sweep(st, &removed, &quiet) == 0 && removed)
+		say_fixed(fixed, "orphan-objects");
+	long orphans = count_orphans(st), missing = count_missing(st);
+	snprintf(is, sizeof is, "%ld", orphans);
+	health_add(rows, "state", "orphan-objects", orphans == 0, false, is, "evctl doctor --fix");
+	snprintf(is, sizeof is, "%ld", missing);
+	health_add(rows, "state", "missing-objects", missing == 0, true, is,
+		"evctl-state restore BACKUP, or evctl-artifact rm RUN");
+}
+
+static void check_clock(struct state *st, json_t *rows)
+{
+	struct err quiet = {0};
+	int64_t last = 0, now = clock_real_ms();
+	bool found = false;
+	char is[24];
+	if (st)
+		db_number(st->db, &quiet, &last, &found, "SELECT max(at) FROM audit", "");
+	bool ok = now > YEAR_2024_MS && now + 60000 >= last;
+	health_add(rows, "machine", "clock", ok, true, output_time(now, is, sizeof is),
+		"set the clock: certificates are judged by it (timedatectl set-ntp true)");
+}
+
+static void check_disk(const char *dir, json_t *rows)
+{
+	struct statvfs v;
+	char is[96];
+	if (statvfs(dir, &v) < 0)
+		return;
+	uint64_t free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
+	bool inodes = v.f_files == 0 || v.f_favail > 1000;
+	snprintf(is, sizeof is, "%llu MB free", (unsigned long long)(free_bytes / 1000000));
+	health_add(rows, "machine", "disk-space", free_bytes >= LEAST_FREE_BYTES && inodes, true, is,
+		"make room: evctl-artifact gc --older 30, evctl-log gc --older 30");
+}
+
+int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fixed, struct err *e)
+{
+	STATE_AUTO st = {0};
+	STR_AUTO dir = state_dir(in, e);
+	STR_AUTO db = dir ? path_join(dir, "state.db") : NULL;
+	if (!db)
+		return -1;
+	if (!file_exists(db)) {
+		health_add(rows, "state", "state-file", true, false, "none yet: evctl init", "");
+		check_clock(NULL, rows);
+		return 0;
+	}
+	check_files(dir, fix, rows, fixed);
+	struct err why = {0};
+	if (state_open(&st, in, fix ? STATE_WRITE : STATE_READ, &why) < 0) {
+		health_add(rows, "state", "open", false, true, why.msg, why.hint);
+		check_disk(dir, rows);
+		return 0;
+	}
+	if (fix && run_sweep(&st, &why) < 0)
+		err_clear(&why);
+	check_database(&st, rows);
+	check_key(&st, rows);
+	check_objects(&st, fix, rows, fixed);
+	check_clock(&st, rows);
+	check_disk(dir, rows);
+	return 0;
+}
