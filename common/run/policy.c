@@ -68,6 +68,7 @@ int call_plan_make(struct call_plan *p, const struct going *g, struct err *e)
 		.keys = p->keys,
 		.nkeys = n,
 		.timeout_ms = g->timeout_ms,
-		.memory = g->tool->memory};
+		.memory = g->tool->memory,
+		.cancel_fd = g->rq->cancel_fd};
 	return 0;
 }

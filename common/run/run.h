@@ -37,6 +37,7 @@ struct run_request {
 	size_t ninput;
 	int timeout_ms; /* 0: the tool's; never more than that */
 	struct run_hooks hooks;
+	int cancel_fd; /* readable or hung up: the call is ended, as failed; 0: none */
 };
 
 struct run_file {

@@ -209,12 +209,12 @@ static bool take_init(struct control *c, struct intake *in, bool *ended)
 }
 
 struct turn {
-	struct pollfd p[6];
+	struct pollfd p[7];
 	size_t sent;
 	bool out_open, log_open, result_open, init_open;
 };
 
-enum { ON_PIDFD, ON_INIT, ON_RESULT, ON_LOG, ON_OUT, ON_CALL };
+enum { ON_PIDFD, ON_INIT, ON_RESULT, ON_LOG, ON_OUT, ON_CALL, ON_CANCEL };
 
 static void prepare(struct turn *t, const struct control *c, const struct message *m, int pidfd)
 {
@@ -224,6 +224,7 @@ static void prepare(struct turn *t, const struct control *c, const struct messag
 	t->p[ON_LOG] = (struct pollfd){.fd = t->log_open ? c->log : -1, .events = POLLIN};
 	t->p[ON_OUT] = (struct pollfd){.fd = t->out_open ? c->out : -1, .events = POLLIN};
 	t->p[ON_CALL] = (struct pollfd){.fd = t->sent < m->len ? c->call : -1, .events = POLLOUT};
+	t->p[ON_CANCEL] = (struct pollfd){.fd = c->cancel > 0 ? c->cancel : -1, .events = POLLIN};
 }
 
 static void send_more(struct turn *t, const struct control *c, const struct message *m)
@@ -262,8 +263,10 @@ enum control_end control_run(
 		if (clock_mono_ms() >= deadline)
 			return CONTROL_DEADLINE;
 		prepare(&t, c, m, pidfd);
-		if (poll(t.p, 6, left(deadline)) <= 0)
+		if (poll(t.p, 7, left(deadline)) <= 0)
 			continue;
+		if (t.p[ON_CANCEL].revents)
+			return CONTROL_CANCELLED;
 		if (t.p[ON_CALL].revents)
 			send_more(&t, c, m);
 		take_pipes(&t, c, in);

@@ -23,6 +23,7 @@ struct control {
 	bool session;
 	bool ready;	 /* the cell has said that it runs */
 	uint8_t call_no; /* of the latest call, from 1 */
+	int cancel;	 /* readable or hung up: CONTROL_CANCELLED; 0: none */
 };
 
 #define CONTROL_NONE ((struct control){.call = -1, .init = -1, .out = -1, .log = -1, .result = -1})
@@ -42,8 +43,9 @@ void message_wipe(struct message *m);
 enum control_end {
 	CONTROL_DONE, /* the call has ended: a session's process 1 says so, or a frame is whole */
 	CONTROL_GONE, /* the sandbox is dead */
-	CONTROL_DEADLINE, /* not done in time */
-	CONTROL_CONFUSED, /* the cell said what it never says */
+	CONTROL_DEADLINE,  /* not done in time */
+	CONTROL_CANCELLED, /* nobody wants it any more */
+	CONTROL_CONFUSED,  /* the cell said what it never says */
 };
 
 /* What has come out of a call so far. */

@@ -83,6 +83,7 @@ static int start(struct sandbox *sb, const struct sandbox_spec *spec, const stru
 		return -1;
 	if (null < 0 || args_fd < 0)
 		return err_errno(e, ERR_SANDBOX, "cannot prepare the sandbox");
+	ls->mounts = m;
 	ls->argv = (const char *const *)argv.v;
 	name_fds(ls->fds, null, theirs, args_fd, filter);
 	return launch_start(&sb->launch, ls, &sb->cgroup, e);
@@ -247,7 +248,7 @@ static void kill_all(struct sandbox *sb)
 static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 {
 	bool over = end == CONTROL_DONE && sb->control.session;
-	if (end == CONTROL_DEADLINE && sb->control.session)
+	if ((end == CONTROL_DEADLINE || end == CONTROL_CANCELLED) && sb->control.session)
 		over = control_kill(&sb->control, in, sb->launch.pidfd);
 	if (!over)
 		kill_all(sb);
@@ -263,7 +264,9 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	bool was_ready = sb->control.ready;
 	sb->used = true;
 	sb->control.call_no++;
+	sb->control.cancel = call->cancel_fd;
 	enum control_end end = control_run(&sb->control, in, m, sb->launch.pidfd, begun + timeout);
+	sb->control.cancel = 0; /* it must not cut the killing short */
 	finish(sb, in, end);
 	r->ms = (int)(clock_mono_ms() - begun);
 	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
@@ -272,6 +275,8 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	}
 	if (end == CONTROL_DEADLINE)
 		fail(r, SANDBOX_TIMEOUT, NULL, "out of time");
+	else if (end == CONTROL_CANCELLED)
+		fail(r, SANDBOX_FAILED, NULL, "cancelled");
 	else if (end == CONTROL_CONFUSED)
 		fail(r, SANDBOX_FAILED, NULL, "the cell made no sense");
 	else
