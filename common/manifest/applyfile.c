@@ -105,7 +105,8 @@ static int read_text(const struct source *s, const struct doc *map, const char *
 }
 
 /* Certificates: a file's path, or (as an export writes them) the PEM text itself. */
-static int read_ca(const struct source *s, const struct doc *map, const char *owner, char **file, char **pem)
+static int read_ca(
+	const struct source *s, const struct doc *map, const char *owner, char **file, char **pem)
 {
 	const struct doc *d = doc_get(map, "ca", NULL);
 	if (read_text(s, map, owner, "ca_file", OPTIONAL, file) < 0)

@@ -1,12 +1,18 @@
 #include "manifest/place.h"
 
-#include "base/json.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #define SHOW_ENDS 8 /* steps shown of the start and of the end of a long way */
 #define SHOW_NAME 64
+
+char *place_value(const json_t *v)
+{
+	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+	for (char *del = text; del && (del = strchr(del, 0x7f));)
+		*del = '?'; /* ASCII too, and jansson lets it be */
+	return text;
+}
 
 static void show_step(const struct place *at, struct buf *b)
 {
@@ -22,7 +28,7 @@ static void show_step(const struct place *at, struct buf *b)
 		return;
 	}
 	JSON_AUTO name = json_text(at->key, n > SHOW_NAME ? SHOW_NAME : n);
-	char *text = json_dumps(name, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	char *text = place_value(name);
 	buf_addf(b, "[%s%s]", text ? text : "?", n > SHOW_NAME ? "..." : "");
 	free(text);
 }

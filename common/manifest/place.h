@@ -6,6 +6,7 @@
 #define EVCTL_MANIFEST_PLACE_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/strv.h"
 
 #include <stddef.h>
@@ -16,10 +17,11 @@ struct place {
 	size_t index;
 };
 
-/* "input.month", "input[3].x"; names that aren't plain words as ["\u001b"]; the middle may be cut.
- */
+/* "input.month", "input[3].x"; names that are no plain words as ["\u001b"]; long ways are cut. */
 void place_show(const char *root, const struct place *at, struct buf *b);
 /* The steps from the top: names, and indexes as decimals. */
 void place_steps(const struct place *at, struct strv *out);
+/* A value as printable ASCII; the caller frees; NULL without memory. */
+char *place_value(const json_t *v);
 
 #endif

@@ -176,9 +176,10 @@ static bool types_fit(const json_t *type, const json_t *v)
 
 static void add_type(struct buf *b, const json_t *type)
 {
+	char shown[TEXT_SHOWN_MAX];
 	const char *word = json_string_value(type);
-	if (word)
-		buf_addf(b, "%s%s", b->len ? " or " : "", word);
+	if (word && !strstr(buf_str(b), word))
+		buf_addf(b, "%s%s", b->len ? " or " : "", text_shown(word, shown));
 	for (size_t i = 0; i < json_array_size(type); i++)
 		add_type(b, json_array_get(type, i));
 }
@@ -196,7 +197,7 @@ static enum verdict kw_type(const struct ctx *c, const json_t *type)
 /* The schema's own values, for a message. */
 static void add_value(struct buf *b, const json_t *v)
 {
-	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
+	char *text = place_value(v);
 	size_t n = text ? strlen(text) : 0;
 	if (b->len < 300)
 		buf_addf(

@@ -166,6 +166,8 @@ static const struct row objects[] = {
 	{"{'properties':{'a':false}}", "{'a':1}", "input.a: must not be there", NULL},
 	{"{'additionalProperties':{'type':'null'}}", "{'\\u001b[2J':1}",
 		"input[\"\\u001B[2J\"]: expected null, got integer", NULL},
+	{"{'additionalProperties':{'type':'null'}}", "{'a\\u007f\\u009b':1}",
+		"input[\"a?\\u009B\"]: expected null, got integer", NULL},
 	{CLOSED, "{'month':1,'n':2,'x-a':null}", NULL, NULL},
 	{CLOSED, "{'mnoth':1}", "input.mnoth: no such member", "did you mean 'month'?"},
 	{CLOSED, "{'quite':1}", "input.quite: no such member", "the members are: month, n"},
