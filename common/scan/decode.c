@@ -1,0 +1,330 @@
+#include "scan/decode.h"
+#include "scan/lex.h"
+#include "scan/lex_bits.h"
+#include "scan/str.h"
+#include "scan/tables.h"
+
+#include <iconv.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A text on its way; the room behind it is zero. */
+struct text {
+	char *s;
+	size_t n;
+};
+
+static _Noreturn void refuse(struct arena *a, const char *message)
+{
+	a->fail->line = 1;
+	a->fail->col = 0;
+	a->fail->message = message;
+	fail_jump(a->fail, FAIL_SYNTAX);
+}
+
+char *decode_put(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		*to++ = (char)c;
+	} else if (c < 0x800) {
+		*to++ = (char)(0xC0 | c >> 6);
+		*to++ = (char)(0x80 | (c & 0x3F));
+	} else if (c < 0x10000) {
+		*to++ = (char)(0xE0 | c >> 12);
+		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
+		*to++ = (char)(0x80 | (c & 0x3F));
+	} else {
+		*to++ = (char)(0xF0 | c >> 18);
+		*to++ = (char)(0x80 | (c >> 12 & 0x3F));
+		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
+		*to++ = (char)(0x80 | (c & 0x3F));
+	}
+	return to;
+}
+
+/* CRLF and CR to LF, and an LF at the end. */
+static struct text with_newlines(struct arena *a, const char *p, size_t n)
+{
+	struct text t = {arena_alloc(a, n + 1 + LEX_PAD), 0};
+	const char *end = p + n;
+	char *to = t.s;
+
+	while (p < end) {
+		const char *cr = memchr(p, '\r', (size_t)(end - p));
+		size_t run = (size_t)((cr ? cr : end) - p);
+		memcpy(to, p, run);
+		to += run;
+		if (!cr)
+			break;
+		*to++ = '\n';
+		p = cr + 1;
+		if (p < end && *p == '\n')
+			p++;
+	}
+	if (to == t.s || to[-1] != '\n')
+		*to++ = '\n';
+	t.n = (size_t)(to - t.s);
+	return t;
+}
+
+/* CPython's get_normal_name(): only the first twelve bytes count. */
+static const char *normal_name(const char *s)
+{
+	static const char *const latin[] = {"latin-1", "iso-8859-1", "iso-latin-1"};
+	char buf[13] = {0};
+
+	for (int i = 0; i < 12 && s[i]; i++)
+		buf[i] = s[i] == '_'		      ? '-'
+			 : s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] | 0x20)
+						      : s[i];
+	if (strcmp(buf, "utf-8") == 0 || strncmp(buf, "utf-8-", 6) == 0)
+		return "utf-8";
+	for (size_t i = 0; i < 3; i++) {
+		size_t n = strlen(latin[i]);
+		if (strncmp(buf, latin[i], n) == 0 && (buf[n] == '\0' || buf[n] == '-'))
+			return "iso-8859-1";
+	}
+	return s;
+}
+
+static bool is_cookie_char(char c)
+{
+	return (lex_is_word(c) && (unsigned char)c < 0x80) || c == '-' || c == '.';
+}
+
+/* The cookie on a line of n bytes, which must hold nothing else but a comment; NULL if none. */
+static const char *cookie(struct arena *a, const char *s, size_t n)
+{
+	size_t i = 0, last = n > 6 ? n - 6 : 0;
+
+	for (; i < last && s[i] != '#'; i++)
+		if (s[i] != ' ' && s[i] != '\t' && s[i] != '\f')
+			return NULL;
+	for (; i < last; i++) {
+		const char *t = s + i + 6;
+		if (memcmp(s + i, "coding", 6) != 0 || (*t != ':' && *t != '='))
+			continue;
+		do
+			t++;
+		while (*t == ' ' || *t == '\t');
+		const char *begin = t;
+		while (is_cookie_char(*t))
+			t++;
+		if (t > begin)
+			return normal_name(arena_copy(a, begin, (size_t)(t - begin)));
+	}
+	return NULL;
+}
+
+/* Whether the line is blank or a comment, so that the next one may have a cookie. */
+static bool is_idle_line(const char *s, const char *end)
+{
+	while (s < end && (*s == ' ' || *s == '\t' || *s == '\f'))
+		s++;
+	return s == end || *s == '#';
+}
+
+static const char *find_cookie(struct arena *a, const char *s)
+{
+	const char *end = lex_line_end(s), *found = cookie(a, s, (size_t)(end - s));
+	if (found || !is_idle_line(s, end) || end[1] == '\0')
+		return found;
+	const char *second = end + 1;
+	end = lex_line_end(second);
+	return *end ? cookie(a, second, (size_t)(end + 1 - second)) : NULL;
+}
+
+/* Python's name for a codec from any of its spellings, in buf. */
+static const char *codec_name(const char *s, char *buf, size_t room)
+{
+	size_t n = 0;
+	bool gap = false;
+
+	for (; *s && n + 2 < room; s++) {
+		if (*s != '.' && (!lex_is_word(*s) || *s == '_')) {
+			gap = true;
+			continue;
+		}
+		if (gap && n)
+			buf[n++] = '_';
+		gap = false;
+		buf[n++] = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
+	}
+	buf[n] = '\0';
+	for (size_t i = 0; i < scan_codec_alias_count; i++)
+		if (strcmp(scan_codec_aliases[i].alias, buf) == 0)
+			return scan_codec_aliases[i].codec;
+	for (char *p = buf; *p; p++)
+		if (*p == '.')
+			*p = '_';
+	for (size_t i = 0; i < scan_codec_alias_count; i++)
+		if (strcmp(scan_codec_aliases[i].alias, buf) == 0)
+			return scan_codec_aliases[i].codec;
+	return buf;
+}
+
+static struct text new_text(struct arena *a, size_t room)
+{
+	return (struct text){arena_alloc(a, room + LEX_PAD), 0};
+}
+
+static struct text from_latin1(struct arena *a, const char *s, size_t n)
+{
+	struct text t = new_text(a, 2 * n);
+	char *to = t.s;
+	for (size_t i = 0; i < n; i++)
+		to = decode_put(to, (unsigned char)s[i]);
+	t.n = (size_t)(to - t.s);
+	return t;
+}
+
+static struct text from_charmap(
+	struct arena *a, const struct scan_charmap *m, const char *s, size_t n)
+{
+	struct text t = new_text(a, 3 * n);
+	bool percent = strcmp(m->name, "cp864") == 0;
+	char *to = t.s;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)s[i];
+		uint32_t point = c < 0x80 ? c : m->high[c - 0x80];
+		if (percent && c == '%')
+			point = 0x066A;
+		if (point == 0xFFFF)
+			refuse(a, "the file is not in the encoding that it declares");
+		to = decode_put(to, point);
+	}
+	t.n = (size_t)(to - t.s);
+	return t;
+}
+
+static struct text from_ascii(struct arena *a, const char *s, size_t n, bool utf8)
+{
+	for (size_t i = 0; !utf8 && i < n; i++)
+		if ((unsigned char)s[i] >= 0x80)
+			refuse(a, "the file is not in the encoding that it declares");
+	if (utf8 && !str_is_utf8(s, n))
+		refuse(a, "the file is not in the encoding that it declares");
+	return (struct text){(char *)(uintptr_t)s, n};
+}
+
+/* unicode_escape, and raw_unicode_escape, which knows \u and \U only. */
+static struct text from_escapes(struct arena *a, const char *s, size_t n, bool raw)
+{
+	struct text in = from_latin1(a, s, n), out = new_text(a, in.n);
+
+	if (raw) {
+		/* Hide the other escapes: double each backslash that has no u or U behind it. */
+		struct text twice = new_text(a, 2 * in.n);
+		for (size_t i = 0; i < in.n; i++) {
+			bool slash = in.s[i] == '\\';
+			char next = slash && i + 1 < in.n ? in.s[i + 1] : '\0';
+			twice.s[twice.n++] = in.s[i];
+			if (slash && next != 'u' && next != 'U')
+				twice.s[twice.n++] = '\\';
+			if (slash && next == '\\') {
+				twice.s[twice.n++] = '\\';
+				twice.s[twice.n++] = '\\';
+				i++;
+			}
+		}
+		in = twice;
+	}
+	const char *wrong = str_unescape(in.s, in.n, out.s, &out.n);
+	if (wrong)
+		refuse(a, "the file is not in the encoding that it declares");
+	return out;
+}
+
+static struct text from_iconv(struct arena *a, const char *codec, const char *s, size_t n)
+{
+	static const struct {
+		const char *codec, *iconv;
+	} names[] = {
+		{"big5", "BIG5"},
+		{"big5hkscs", "BIG5-HKSCS"},
+		{"cp932", "CP932"},
+		{"cp949", "CP949"},
+		{"cp950", "CP950"},
+		{"euc_jis_2004", "EUC-JISX0213"},
+		{"euc_jisx0213", "EUC-JISX0213"},
+		{"euc_jp", "EUC-JP"},
+		{"euc_kr", "EUC-KR"},
+		{"gb18030", "GB18030"},
+		{"gb2312", "GB2312"},
+		{"gbk", "GBK"},
+		{"iso2022_jp", "ISO-2022-JP"},
+		{"iso2022_jp_1", "ISO-2022-JP"},
+		{"iso2022_jp_2", "ISO-2022-JP-2"},
+		{"iso2022_jp_2004", "ISO-2022-JP-3"},
+		{"iso2022_jp_3", "ISO-2022-JP-3"},
+		{"iso2022_jp_ext", "ISO-2022-JP-2"},
+		{"iso2022_kr", "ISO-2022-KR"},
+		{"johab", "JOHAB"},
+		{"shift_jis", "SHIFT_JIS"},
+		{"shift_jis_2004", "SHIFT_JISX0213"},
+		{"shift_jisx0213", "SHIFT_JISX0213"},
+		{"utf_7", "UTF-7"},
+	};
+	const char *from = NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i].codec, codec) == 0)
+			from = names[i].iconv;
+	if (!from)
+		refuse(a, "unknown source encoding");
+	/* Nothing may jump while the converter is open, so the room is made first. */
+	struct text t = new_text(a, 4 * n + 16);
+	char *in = (char *)(uintptr_t)s, *out = t.s;
+	size_t left = n, room = 4 * n + 16;
+	iconv_t cd = iconv_open("UTF-8", from);
+	if (cd == (iconv_t)-1)
+		refuse(a, "unknown source encoding");
+	bool ok = iconv(cd, &in, &left, &out, &room) != (size_t)-1 &&
+		  iconv(cd, NULL, NULL, &out, &room) != (size_t)-1;
+	iconv_close(cd);
+	if (!ok)
+		refuse(a, "the file is not in the encoding that it declares");
+	t.n = (size_t)(out - t.s);
+	return t;
+}
+
+static struct text transcode(struct arena *a, const char *declared, const char *s, size_t n)
+{
+	char buf[64];
+	const char *codec = codec_name(declared, buf, sizeof(buf));
+
+	if (strcmp(codec, "latin_1") == 0 || strcmp(codec, "charmap") == 0)
+		return from_latin1(a, s, n);
+	if (strcmp(codec, "utf_8") == 0 || strcmp(codec, "utf_8_sig") == 0)
+		return from_ascii(a, s, n, true);
+	if (strcmp(codec, "ascii") == 0)
+		return from_ascii(a, s, n, false);
+	if (strcmp(codec, "unicode_escape") == 0 || strcmp(codec, "raw_unicode_escape") == 0)
+		return from_escapes(a, s, n, codec[0] == 'r');
+	for (size_t i = 0; i < scan_charmap_count; i++)
+		if (strcmp(scan_charmaps[i].name, codec) == 0)
+			return from_charmap(a, &scan_charmaps[i], s, n);
+	return from_iconv(a, codec, s, n);
+}
+
+char *decode_source(struct arena *a, const void *bytes, size_t n)
+{
+	static const char mark[] = "\xEF\xBB\xBF";
+
+	if (memchr(bytes, '\0', n))
+		refuse(a, "the file contains a NUL byte");
+	struct text t = with_newlines(a, bytes, n);
+	bool marked = strncmp(t.s, mark, 3) == 0;
+	if (marked)
+		t = (struct text){t.s + 3, t.n - 3};
+	const char *declared = find_cookie(a, t.s);
+	if (!declared || strcmp(declared, "utf-8") == 0)
+		return t.s;
+	if (marked)
+		refuse(a, "a byte order mark with another encoding than UTF-8");
+	t = transcode(a, declared, t.s, t.n);
+	size_t len = strlen(t.s);
+	if (len == 0 || t.s[len - 1] != '\n')
+		t.s[len] = '\n';
+	return t.s;
+}

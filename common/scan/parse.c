@@ -1,0 +1,95 @@
+#include "scan/parse_in.h"
+
+#include <string.h>
+
+_Noreturn void parse_error(struct parse *p, const char *message)
+{
+	lex_error(&p->lx, p->lx.line, p->lx.col, message);
+}
+
+_Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message)
+{
+	lex_error(&p->lx, n->line, n->col, message);
+}
+
+void parse_modern(struct parse *p, int minor)
+{
+	if (!p->modern)
+		parse_error(p, "invalid syntax");
+	if (minor > p->needs)
+		p->needs = minor;
+}
+
+void parse_push(struct parse *p, struct node *n)
+{
+	if (p->depth == p->room) {
+		struct node **old = p->stack;
+		p->stack = arena_alloc(p->arena, 2 * p->room * sizeof(*old));
+		memcpy(p->stack, old, p->depth * sizeof(*old));
+		p->room *= 2;
+	}
+	p->stack[p->depth++] = n;
+}
+
+struct seq parse_take(struct parse *p, uint32_t mark)
+{
+	struct seq s = {NULL, p->depth - mark};
+	if (s.n) {
+		s.v = arena_alloc(p->arena, s.n * sizeof(*s.v));
+		memcpy(s.v, p->stack + mark, s.n * sizeof(*s.v));
+	}
+	p->depth = mark;
+	return s;
+}
+
+struct node *parse_new(struct parse *p, enum node_kind kind, struct place at, size_t size)
+{
+	struct node *n = arena_alloc(p->arena, size);
+	n->kind = (uint8_t)kind;
+	n->line = at.line;
+	n->col = at.col;
+	return n;
+}
+
+void parse_expect(struct parse *p, enum token kind, const char *message)
+{
+	if (p->lx.kind != kind)
+		parse_error(p, message);
+	lex_next(&p->lx);
+}
+
+bool parse_accept(struct parse *p, enum token kind)
+{
+	if (p->lx.kind != kind)
+		return false;
+	lex_next(&p->lx);
+	return true;
+}
+
+struct sym *parse_name(struct parse *p)
+{
+	struct sym *y = p->lx.sym;
+	if (p->lx.kind != T_NAME)
+		parse_error(p, "a name is expected");
+	lex_next(&p->lx);
+	return y;
+}
+
+#define FIRST_ROOM 256
+
+struct parse_result parse_module(const char *text, struct symtab *syms, bool modern)
+{
+	char parens[LEX_MAX_PARENS];
+	struct lex_indents indents;
+	struct parse p = {.arena = syms->arena, .syms = syms, .needs = 11, .modern = modern};
+
+	p.room = FIRST_ROOM;
+	p.stack = arena_alloc(p.arena, p.room * sizeof(*p.stack));
+	lex_init(&p.lx, text, parens, &indents, syms);
+	p.lx.modern = modern;
+	lex_next(&p.lx);
+	struct seq body = parse_statements(&p);
+	if (p.lx.kind != T_EOF)
+		parse_error(&p, p.lx.kind == T_INDENT ? "unexpected indent" : "invalid syntax");
+	return (struct parse_result){body, p.needs};
+}

@@ -1,0 +1,121 @@
+/* Between the files of the parser. Each function begins at the current token and ends behind its
+ * own. */
+#ifndef EVCTL_SCAN_PARSE_IN_H
+#define EVCTL_SCAN_PARSE_IN_H
+
+#include "scan/parse.h"
+
+struct parse {
+	struct lex lx;
+	struct arena *arena;
+	struct symtab *syms;
+	/* nodes of lists that are not complete yet */
+	struct node **stack;
+	uint32_t depth, room;
+	/* how deep CPython's parser would be, and where it gives up */
+	int level;
+	int needs;
+	bool modern;
+};
+
+struct place {
+	uint32_t line, col;
+};
+
+#define PARSE_MAX_LEVEL 6000 /* CPython's MAXSTACK */
+#define PARSE_MAX_CHAIN 2950 /* left-leaning trees deeper than this, ast.parse cannot convert */
+
+_Noreturn void parse_error(struct parse *p, const char *message);
+_Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message);
+/* Notes syntax of Python 3.minor; an error in 3.11 mode. */
+void parse_modern(struct parse *p, int minor);
+void parse_push(struct parse *p, struct node *n);
+/* Takes all above the mark off the stack. */
+struct seq parse_take(struct parse *p, uint32_t mark);
+struct node *parse_new(struct parse *p, enum node_kind kind, struct place at, size_t size);
+void parse_expect(struct parse *p, enum token kind, const char *message);
+bool parse_accept(struct parse *p, enum token kind);
+struct sym *parse_name(struct parse *p);
+
+#define PARSE_NEW(p, kind, at, member) parse_new(p, kind, at, NODE_SIZE(member))
+
+static inline struct place parse_here(const struct parse *p)
+{
+	return (struct place){p->lx.line, p->lx.col};
+}
+
+static inline struct place parse_at(const struct node *n)
+{
+	return (struct place){n->line, n->col};
+}
+
+static inline void parse_enter(struct parse *p, int cost)
+{
+	p->level += cost;
+	if (p->level > PARSE_MAX_LEVEL)
+		parse_error(p, "too deeply nested");
+}
+
+static inline void parse_leave(struct parse *p, int cost)
+{
+	p->level -= cost;
+}
+
+/*
+ * How many levels of its own stack CPython's parser uses up for each level of nesting; measured
+ * against it (tests/scan/limits.t).
+ */
+enum parse_cost {
+	COST_GROUP = 1,
+	COST_CALL = 1,
+	COST_SUBSCRIPT = 1,
+	COST_NOT = 1,
+	COST_SIGN = 1,
+	COST_POWER = 1,
+	COST_LAMBDA = 1,
+	COST_IFEXP = 1,
+	COST_BLOCK = 1,
+	COST_ELIF = 1,
+	COST_PATTERN = 1,
+};
+
+/* parse_expr.c: the grammar's rules of these names */
+struct node *parse_expression(struct parse *p);
+struct node *parse_disjunction(struct parse *p);
+struct node *parse_walrus(struct parse *p, struct place at, struct node *target);
+struct node *parse_bit_or(struct parse *p);
+struct node *parse_named(struct parse *p);
+struct node *parse_star_named(struct parse *p);
+struct node *parse_starred(struct parse *p); /* '*' expression */
+struct node *parse_star_expressions(struct parse *p);
+struct node *parse_yield_or_star(struct parse *p);
+struct node *parse_yield_or_named(struct parse *p);
+struct node *parse_primary(struct parse *p);
+/* From the opening bracket through the closing one. */
+void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bool genexp);
+bool parse_starts_expression(const struct parse *p);
+/* parse_atom.c */
+struct node *parse_atom(struct parse *p);
+struct node *parse_genexp(struct parse *p, struct place at, struct node *elt);
+struct node *parse_slices(struct parse *p);
+/* parse_def.c */
+struct seq parse_params(struct parse *p, enum token end);
+struct seq parse_type_params(struct parse *p);
+/* parse_target.c */
+enum target_use { TARGET_STORE, TARGET_DELETE };
+void parse_check_target(struct parse *p, const struct node *n, enum target_use use);
+bool parse_is_single_target(const struct node *n);
+struct node *parse_star_targets(struct parse *p); /* 'a, *b' in for */
+struct node *parse_star_target(struct parse *p);  /* one, after 'as' */
+struct seq parse_del_targets(struct parse *p);
+/* parse_string.c */
+struct node *parse_strings(struct parse *p);
+/* parse_pattern.c: the cases of a match statement, from INDENT through DEDENT */
+struct seq parse_cases(struct parse *p);
+/* parse_stmt.c */
+/* Statements up to the end of the block or file. */
+struct seq parse_statements(struct parse *p);
+/* Behind the colon. */
+struct seq parse_block(struct parse *p);
+
+#endif

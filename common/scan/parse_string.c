@@ -1,0 +1,493 @@
+#include "scan/parse_in.h"
+#include "scan/str.h"
+
+#include <string.h>
+
+/* A string token that has been passed. */
+struct piece {
+	const char *start, *stop, *body, *end;
+	struct place at;
+	uint8_t flags;
+};
+
+/*
+ * Adjacent literals on their way to one node. Text is gathered until an f-string's field interrupts
+ * it; then it becomes a node of its own on the parser's stack.
+ */
+struct build {
+	char *text;
+	size_t n, room;	    /* of text */
+	struct place first; /* of the whole; of nodes made before the last */
+	struct place last;  /* of the last text, and of the result */
+	uint32_t mark;
+	bool format, template;
+};
+
+static void reserve(struct parse *p, struct build *b, size_t n)
+{
+	if (b->room - b->n >= n)
+		return;
+	char *old = b->text;
+	b->room = b->n + n > 2 * b->n ? b->n + n : 2 * b->n;
+	b->text = arena_alloc(p->arena, b->room);
+	if (b->n)
+		memcpy(b->text, old, b->n);
+}
+
+static struct node *text_node(
+	struct parse *p, enum node_kind kind, struct place at, const char *s, size_t n)
+{
+	struct node *x = PARSE_NEW(p, kind, at, str);
+	x->str.s = s;
+	x->str.n = (uint32_t)n;
+	return x;
+}
+
+static void flush(struct parse *p, struct build *b, struct place at)
+{
+	if (!b->n)
+		return;
+	parse_push(p, text_node(p, E_STR, at, b->text, b->n));
+	b->text += b->n;
+	b->room -= b->n;
+	b->n = 0;
+}
+
+/* Appends what a literal's inside stands for. */
+static void add_literal(
+	struct parse *p, struct build *b, const char *s, size_t n, uint8_t flags, struct place at)
+{
+	const char *wrong = NULL;
+	size_t len = n;
+
+	reserve(p, b, n);
+	if (flags & LEX_RAW || !memchr(s, '\\', n))
+		memcpy(b->text + b->n, s, n);
+	else if (flags & LEX_BYTES)
+		wrong = bytes_unescape(s, n, b->text + b->n, &len);
+	else
+		wrong = str_unescape(s, n, b->text + b->n, &len);
+	if (!wrong && flags & LEX_HIGH && flags & LEX_BYTES)
+		wrong = "bytes can only contain ASCII literal characters";
+	/* Checked before escapes: those may give lone surrogates, which are no UTF-8. */
+	if (!wrong && flags & LEX_HIGH && !str_is_utf8(s, n))
+		wrong = "a string literal is not valid UTF-8";
+	if (wrong)
+		lex_error(&p->lx, at.line, at.col, wrong);
+	b->n += len;
+}
+
+/* The text of "{name=}" goes into the string too. */
+static void add_text(struct parse *p, struct build *b, const char *s, const char *end)
+{
+	size_t n = (size_t)(end - s);
+
+	reserve(p, b, n);
+	memcpy(b->text + b->n, s, n);
+	b->n += n;
+}
+
+static struct node *finish(struct parse *p, struct build *b)
+{
+	if (!b->format)
+		return text_node(p, E_STR, b->last, b->n ? b->text : "", b->n);
+	flush(p, b, b->last);
+	struct node *n = PARSE_NEW(p, E_JOINED, b->last, list);
+	n->flags = b->template ? NODE_TEMPLATE : 0;
+	n->list = parse_take(p, b->mark);
+	return n;
+}
+
+static void push_field(
+	struct parse *p, struct place at, struct node *value, char conversion, struct node *spec)
+{
+	struct node *n = PARSE_NEW(p, E_FORMATTED, at, fmt);
+	n->op = (uint8_t)conversion;
+	n->fmt.value = value;
+	n->fmt.spec = spec;
+	parse_push(p, n);
+}
+
+/*
+ * f-strings as before PEP 701: the token ends at the first quote; then fields are cut out of it by
+ * a simple scan, and parsed on their own, in parentheses. CPython's fstring_find_expr() and its
+ * friends, with all their quirks.
+ */
+static _Noreturn void field_error(struct parse *p, const struct piece *t, const char *message)
+{
+	lex_error(&p->lx, t->at.line, t->at.col, message);
+}
+
+/* Where the field's expression ends: on '!', ':', '=' or '}'. */
+struct scan_field {
+	const char *at, *end;
+	char quote;
+	bool triple;
+	int depth;
+	char open[LEX_MAX_PARENS];
+};
+
+static bool skip_quoted(struct scan_field *f, char c)
+{
+	bool three = f->at + 2 < f->end && f->at[1] == c && f->at[2] == c;
+
+	if (f->quote) {
+		if (c != f->quote || (f->triple && !three))
+			return true;
+		if (f->triple)
+			f->at += 2;
+		f->quote = 0;
+		return true;
+	}
+	if (c != '"' && c != '\'')
+		return false;
+	f->quote = c;
+	f->triple = three;
+	if (three)
+		f->at += 2;
+	return true;
+}
+
+static const char *close_in_field(struct scan_field *f, char c)
+{
+	char want = c == ')' ? '(' : c == ']' ? '[' : '{';
+
+	if (!f->depth)
+		return "f-string: unmatched closing bracket";
+	return f->open[--f->depth] == want ? NULL : "f-string: closing bracket does not match";
+}
+
+/* True on the byte that ends the expression. '!=', '==', '<=', '>=' are stepped over. */
+static bool ends_field(struct scan_field *f, char c)
+{
+	if (f->depth || !c || !strchr("!:}=<>", c))
+		return false;
+	if (f->at + 1 < f->end && f->at[1] == '=' && strchr("!=<>", c)) {
+		f->at++;
+		return false;
+	}
+	return c != '<' && c != '>';
+}
+
+static const char *find_field_end(
+	struct parse *p, const struct piece *t, const char *s, const char *end)
+{
+	struct scan_field f = {.at = s, .end = end};
+	const char *wrong = NULL;
+
+	for (; f.at < f.end && !wrong; f.at++) {
+		char c = *f.at;
+		if (c == '\\')
+			wrong = "f-string expression part cannot include a backslash";
+		else if (skip_quoted(&f, c))
+			continue;
+		else if ((c == '(' || c == '[' || c == '{') && f.depth == LEX_MAX_PARENS)
+			wrong = "f-string: too many nested parentheses";
+		else if (c == '(' || c == '[' || c == '{')
+			f.open[f.depth++] = c;
+		else if (c == '#')
+			wrong = "f-string expression part cannot include '#'";
+		else if (ends_field(&f, c))
+			break;
+		else if (c == ']' || c == '}' || c == ')')
+			wrong = close_in_field(&f, c);
+	}
+	if (!wrong && f.quote)
+		wrong = "f-string: unterminated string";
+	if (!wrong && (f.depth || f.at >= f.end))
+		wrong = "f-string: expecting '}'";
+	if (wrong)
+		field_error(p, t, wrong);
+	return f.at;
+}
+
+/*
+ * Where the nodes of a field are: how many lines below the string's first, and how far right. A
+ * field that begins with a newline has its columns from there.
+ */
+static struct place field_place(const struct piece *t, const char *brace)
+{
+	struct place d = {0, 0};
+	const char *s = brace + 1;
+
+	while (*s == ' ' || *s == '\t' || *s == '\f')
+		s++;
+	if (*s != '}' && *s != '\n') {
+		s = brace;
+		while (s > t->start && *s != '\n')
+			s--;
+		d.col = (uint32_t)(brace - s) - (*s == '\n');
+	}
+	for (s = t->start; s < brace; s++)
+		d.line += *s == '\n';
+	return d;
+}
+
+/* s is behind the brace. */
+static struct node *parse_field(
+	struct parse *p, const struct piece *t, const char *s, const char *end)
+{
+	char parens[LEX_MAX_PARENS];
+	struct lex outer = p->lx;
+	size_t n = (size_t)(end - s);
+	int level = p->level;
+	const char *q = s;
+
+	while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\f'))
+		q++;
+	if (q == end)
+		field_error(p, t, "f-string: an expression is required");
+	char *text = arena_alloc(p->arena, n + 4 + LEX_PAD);
+	text[0] = '(';
+	memcpy(text + 1, s, n);
+	text[n + 1] = ')';
+	text[n + 2] = '\n';
+	struct place d = field_place(t, s - 1);
+	lex_init(&p->lx, text, parens, outer.indents, p->syms);
+	p->lx.fresh_line = false;
+	p->lx.at_line = p->lx.shift_line = t->at.line + d.line;
+	p->lx.shift_col = d.line ? d.col : t->at.col + d.col;
+	p->level = 0;
+	lex_next(&p->lx);
+	struct node *value = parse_star_expressions(p);
+	p->lx = outer;
+	p->level = level;
+	return value;
+}
+
+static void add_pieces(
+	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting);
+
+/* '!r', ':spec' and '}' behind a field's expression. */
+static void field_tail(struct parse *p, struct build *b, const struct piece *t, const char **at,
+	int nesting, struct node *value, bool debug)
+{
+	char conversion = 0;
+	struct node *spec = NULL;
+
+	if (*at < t->end && **at == '!') {
+		if (*at + 1 >= t->end || !strchr("sra", (*at)[1]))
+			field_error(p, t, "f-string: invalid conversion character");
+		conversion = (*at)[1];
+		*at += 2;
+	}
+	if (*at < t->end && **at == ':') {
+		struct build inner = {.first = b->first, .last = t->at, .mark = p->depth};
+		++*at;
+		if (*at >= t->end)
+			field_error(p, t, "f-string: expecting '}'");
+		add_pieces(p, &inner, t, at, nesting + 1);
+		spec = finish(p, &inner);
+	}
+	if (*at >= t->end || **at != '}')
+		field_error(p, t, "f-string: expecting '}'");
+	++*at;
+	if (debug && !spec && !conversion)
+		conversion = 'r';
+	push_field(p, b->first, value, conversion, spec);
+}
+
+static void add_field(
+	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting)
+{
+	const char *s = ++*at;
+
+	if (nesting >= 2)
+		field_error(p, t, "f-string: expressions nested too deeply");
+	*at = find_field_end(p, t, s, t->end);
+	struct node *value = parse_field(p, t, s, *at);
+	bool debug = **at == '=';
+	if (debug) {
+		++*at;
+		while (**at == ' ' || (**at >= '\t' && **at <= '\r'))
+			++*at;
+		add_text(p, b, s, *at);
+		if (*at >= t->end)
+			field_error(p, t, "f-string: expecting '}'");
+	}
+	flush(p, b, b->first);
+	field_tail(p, b, t, at, nesting, value, debug);
+}
+
+/* Behind a backslash; past '\\N{...}' as a whole, whose braces open no field. */
+static const char *skip_named(const char *s, const char *end)
+{
+	if (s < end && *s++ == '{')
+		while (s < end && *s++ != '}')
+			;
+	return s;
+}
+
+/* Literal text up to a field, or through the first of two equal braces: then true. */
+static bool add_plain(
+	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting)
+{
+	const char *start = *at, *s = start;
+	bool twice = false;
+
+	while (s < t->end) {
+		char c = *s++;
+		if (c == '\\' && !(t->flags & LEX_RAW) && s < t->end) {
+			c = *s++;
+			if (c == 'N') {
+				s = skip_named(s, t->end);
+				continue;
+			}
+		}
+		if (c != '{' && c != '}')
+			continue;
+		twice = nesting == 0 && s < t->end && *s == c;
+		if (nesting == 0 && !twice && c == '}')
+			field_error(p, t, "f-string: single '}' is not allowed");
+		if (!twice)
+			s--;
+		break;
+	}
+	add_literal(p, b, start, (size_t)(s - start), t->flags, t->at);
+	*at = s + twice;
+	return twice;
+}
+
+static void add_pieces(
+	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting)
+{
+	b->format = true;
+	for (;;) {
+		if (add_plain(p, b, t, at, nesting))
+			continue;
+		if (*at >= t->end || **at == '}')
+			break;
+		add_field(p, b, t, at, nesting);
+	}
+	if (nesting && (*at >= t->end || **at != '}'))
+		field_error(p, t, "f-string: expecting '}'");
+}
+
+/* PEP 701: the lexer gives the literal pieces, and the fields are parsed where they stand. */
+static void modern_pieces(
+	struct parse *p, struct build *b, const struct piece *t, char quote, int nesting);
+
+static void modern_field(
+	struct parse *p, struct build *b, const struct piece *t, char quote, int nesting)
+{
+	int outer = p->lx.fs_level;
+	char conversion = 0;
+	struct node *spec = NULL;
+
+	parse_enter(p, COST_GROUP);
+	lex_next(&p->lx); /* the brace */
+	p->lx.fs_level = p->lx.level;
+	const char *start = p->lx.at;
+	lex_next(&p->lx);
+	struct node *value = parse_yield_or_star(p);
+	if (p->lx.kind == T_EQUAL) {
+		lex_next(&p->lx);
+		add_text(p, b, start, p->lx.start);
+	}
+	flush(p, b, b->first);
+	if (parse_accept(p, T_BANG)) {
+		conversion = *p->lx.start;
+		if (p->lx.kind != T_NAME || p->lx.stop - p->lx.start != 1 ||
+			!strchr("sra", conversion))
+			parse_error(p, "f-string: invalid conversion character");
+		lex_next(&p->lx);
+	}
+	if (p->lx.kind == T_COLON) {
+		struct build inner = {.first = b->first, .last = t->at, .mark = p->depth};
+		inner.format = true;
+		modern_pieces(p, &inner, t, quote, nesting + 1);
+		spec = finish(p, &inner);
+		lex_next(&p->lx);
+	}
+	if (p->lx.kind != T_RBRACE)
+		parse_error(p, "f-string: expecting '}'");
+	p->lx.fs_level = outer;
+	push_field(p, b->first, value, conversion, spec);
+	parse_leave(p, COST_GROUP);
+}
+
+static void modern_pieces(
+	struct parse *p, struct build *b, const struct piece *t, char quote, int nesting)
+{
+	for (;;) {
+		const char *start, *stop;
+		char c = lex_fstring_piece(&p->lx, quote, t->flags, &start, &stop);
+		bool twice = nesting == 0 && c == stop[1] && (c == '{' || c == '}');
+		uint8_t flags = t->flags | LEX_HIGH;
+		add_literal(p, b, start, (size_t)(stop - start) + twice, flags, t->at);
+		if (twice)
+			p->lx.at += 2;
+		else if (c == '{')
+			modern_field(p, b, t, quote, nesting);
+		else if (c == '}' && nesting == 0)
+			field_error(p, t, "f-string: single '}' is not allowed");
+		else
+			return;
+	}
+}
+
+static void add_modern(struct parse *p, struct build *b, const struct piece *t)
+{
+	if (t->flags & LEX_TEMPLATE) {
+		parse_modern(p, 14);
+		b->template = true;
+	}
+	b->format = true;
+	modern_pieces(p, b, t, t->stop[-1], 0);
+	p->lx.at += t->flags & LEX_TRIPLE ? 3 : 1;
+	lex_next(&p->lx);
+}
+
+static struct piece take_piece(struct parse *p)
+{
+	struct piece t = {.start = p->lx.start, .stop = p->lx.stop, .flags = p->lx.flags};
+
+	t.at = parse_here(p);
+	if (p->lx.kind == T_STRING) {
+		t.body = lex_string_body(&p->lx, &t.end);
+		lex_next(&p->lx);
+	}
+	return t;
+}
+
+static struct node *plain_string(struct parse *p, const struct piece *t)
+{
+	struct build b = {.first = t->at, .last = t->at, .mark = p->depth};
+	enum node_kind kind = t->flags & LEX_BYTES ? E_BYTES : E_STR;
+	size_t n = (size_t)(t->end - t->body);
+
+	if (!(t->flags & LEX_HIGH) && (t->flags & LEX_RAW || !(t->flags & LEX_ESCAPES)))
+		return text_node(p, kind, t->at, t->body, n);
+	add_literal(p, &b, t->body, n, t->flags, t->at);
+	return text_node(p, kind, t->at, b.text, b.n);
+}
+
+struct node *parse_strings(struct parse *p)
+{
+	bool fields = p->lx.kind == T_FSTRING;
+	struct piece t = take_piece(p);
+	uint8_t bytes = t.flags & LEX_BYTES;
+
+	if (!fields && !(t.flags & LEX_FORMAT) && p->lx.kind != T_STRING && p->lx.kind != T_FSTRING)
+		return plain_string(p, &t);
+	struct build b = {.first = t.at, .last = t.at, .mark = p->depth};
+	for (;;) {
+		if ((t.flags & LEX_BYTES) != bytes)
+			lex_error(
+				&p->lx, t.at.line, t.at.col, "cannot mix bytes and text literals");
+		if (fields)
+			add_modern(p, &b, &t);
+		else if (t.flags & LEX_FORMAT)
+			add_pieces(p, &b, &t, &(const char *){t.body}, 0);
+		else
+			add_literal(p, &b, t.body, (size_t)(t.end - t.body), t.flags, t.at);
+		if (p->lx.kind != T_STRING && p->lx.kind != T_FSTRING)
+			break;
+		fields = p->lx.kind == T_FSTRING;
+		t = take_piece(p);
+	}
+	struct node *n = finish(p, &b);
+	if (bytes)
+		n->kind = E_BYTES;
+	return n;
+}

@@ -1,0 +1,216 @@
+#include "scan/str.h"
+#include "scan/decode.h"
+#include "scan/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <uniname.h>
+#include <unistr.h>
+
+#define NAME_MAX_LEN 256 /* CPython's NAME_MAXLEN */
+
+bool str_is_utf8(const char *s, size_t n)
+{
+	return u8_check((const uint8_t *)s, n) == NULL;
+}
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool is_ideograph(uint32_t c)
+{
+	static const uint32_t range[][2] = {
+		{0x3400, 0x4DBF},
+		{0x4E00, 0x9FFF},
+		{0x20000, 0x2A6DF},
+		{0x2A700, 0x2B738},
+		{0x2B740, 0x2B81D},
+		{0x2B820, 0x2CEA1},
+		{0x2CEB0, 0x2EBE0},
+		{0x30000, 0x3134A},
+	};
+	for (size_t i = 0; i < sizeof(range) / sizeof(*range); i++)
+		if (c >= range[i][0] && c <= range[i][1])
+			return true;
+	return false;
+}
+
+/* The digits behind "CJK UNIFIED IDEOGRAPH-": four or five, in capitals. */
+static int64_t ideograph(const char *digits, size_t n)
+{
+	uint32_t c = 0;
+	if (n != 4 && n != 5)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if (hex_value(digits[i]) < 0 || digits[i] >= 'a')
+			return -1;
+		c = c * 16 + (uint32_t)hex_value(digits[i]);
+	}
+	return is_ideograph(c) ? (int64_t)c : -1;
+}
+
+static int compare_alias(const void *key, const void *member)
+{
+	return strcasecmp(key, ((const struct scan_alias *)member)->name);
+}
+
+int64_t str_named_char(const char *name, size_t n)
+{
+	static const char cjk[] = "CJK UNIFIED IDEOGRAPH-";
+	char z[NAME_MAX_LEN + 1];
+
+	if (n == 0 || n > NAME_MAX_LEN || memchr(name, '\0', n))
+		return -1;
+	memcpy(z, name, n);
+	z[n] = '\0';
+	if (strncmp(z, cjk, sizeof(cjk) - 1) == 0)
+		return ideograph(z + sizeof(cjk) - 1, n - (sizeof(cjk) - 1));
+	ucs4_t c = unicode_name_character(z);
+	if (c == UNINAME_INVALID) {
+		const struct scan_alias *a =
+			bsearch(z, scan_aliases, scan_alias_count, sizeof(*a), compare_alias);
+		return a ? (int64_t)a->point : -1;
+	}
+	/* Syllables are made by rule, and CPython's rule knows capitals only. */
+	if (c >= 0xAC00 && c <= 0xD7A3)
+		for (size_t i = 0; i < n; i++)
+			if (z[i] >= 'a' && z[i] <= 'z')
+				return -1;
+	return c;
+}
+
+struct cursor {
+	const char *at, *end;
+	char *out;
+	const char *error;
+};
+
+/* Exactly n hexadecimal digits; -1 if they are not there. */
+static int64_t hex_digits(struct cursor *c, int n)
+{
+	int64_t v = 0;
+	for (int i = 0; i < n; i++) {
+		int d = c->at < c->end ? hex_value(*c->at) : -1;
+		if (d < 0)
+			return -1;
+		v = v * 16 + d;
+		c->at++;
+	}
+	return v;
+}
+
+static uint32_t octal_digits(struct cursor *c)
+{
+	uint32_t v = 0;
+	for (int i = 0; i < 3 && c->at < c->end && *c->at >= '0' && *c->at <= '7'; i++)
+		v = v * 8 + (uint32_t)(*c->at++ - '0');
+	return v;
+}
+
+/* What a one-letter escape stands for; 0 if it is none, '\n' if it vanishes with its newline. */
+static char simple_escape(char c)
+{
+	static const char from[] = "\\'\"bftnrva", to[] = "\\'\"\b\f\t\n\r\v\a";
+	const char *p = c ? strchr(from, c) : NULL;
+	return p ? to[p - from] : '\0';
+}
+
+static void numeric_escape(struct cursor *c, int n)
+{
+	int64_t v = hex_digits(c, n);
+	if (v < 0)
+		c->error = "truncated escape in a string literal";
+	else if (v > 0x10FFFF)
+		c->error = "illegal Unicode character in a string literal";
+	else
+		c->out = decode_put(c->out, (uint32_t)v);
+}
+
+static void named_escape(struct cursor *c)
+{
+	const char *close = NULL;
+	if (c->at < c->end && *c->at == '{')
+		close = memchr(c->at, '}', (size_t)(c->end - c->at));
+	if (!close || close == c->at + 1) {
+		c->error = "malformed \\N character escape";
+		return;
+	}
+	int64_t v = str_named_char(c->at + 1, (size_t)(close - c->at - 1));
+	if (v < 0) {
+		c->error = "unknown Unicode character name";
+		return;
+	}
+	c->at = close + 1;
+	c->out = decode_put(c->out, (uint32_t)v);
+}
+
+/* at is behind the backslash. */
+static void escape(struct cursor *c, bool text)
+{
+	char k = *c->at++, plain = simple_escape(k);
+
+	if (plain) {
+		*c->out++ = plain;
+	} else if (k == '\n') {
+		return;
+	} else if (k >= '0' && k <= '7') {
+		c->at--;
+		uint32_t v = octal_digits(c);
+		if (text)
+			c->out = decode_put(c->out, v);
+		else
+			*c->out++ = (char)v;
+	} else if (k == 'x' && text) {
+		numeric_escape(c, 2);
+	} else if (k == 'x') {
+		int64_t v = hex_digits(c, 2);
+		if (v < 0)
+			c->error = "invalid \\x escape in a bytes literal";
+		*c->out++ = (char)v;
+	} else if (text && (k == 'u' || k == 'U')) {
+		numeric_escape(c, k == 'u' ? 4 : 8);
+	} else if (text && k == 'N') {
+		named_escape(c);
+	} else {
+		*c->out++ = '\\';
+		*c->out++ = k;
+	}
+}
+
+static const char *unescape(const char *s, size_t n, char *out, size_t *len, bool text)
+{
+	struct cursor c = {s, s + n, out, NULL};
+
+	while (c.at < c.end && !c.error) {
+		const char *slash = memchr(c.at, '\\', (size_t)(c.end - c.at));
+		size_t run = (size_t)((slash ? slash : c.end) - c.at);
+		memcpy(c.out, c.at, run);
+		c.out += run;
+		c.at += run;
+		if (!slash)
+			break;
+		if (++c.at == c.end) {
+			*c.out++ = '\\';
+			break;
+		}
+		escape(&c, text);
+	}
+	*len = (size_t)(c.out - out);
+	return c.error;
+}
+
+const char *str_unescape(const char *s, size_t n, char *out, size_t *len)
+{
+	return unescape(s, n, out, len, true);
+}
+
+const char *bytes_unescape(const char *s, size_t n, char *out, size_t *len)
+{
+	return unescape(s, n, out, len, false);
+}

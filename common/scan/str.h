@@ -1,0 +1,22 @@
+/*
+ * The values of string literals. Escapes are as CPython 3.11's; an unknown escape keeps its
+ * backslash; lone surrogates come out as three bytes (so values are UTF-8, but for those).
+ */
+#ifndef EVCTL_SCAN_STR_H
+#define EVCTL_SCAN_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Decodes the inside of a literal into out, which has room for n bytes and gets *len. NULL, or what
+ * is wrong with it.
+ */
+const char *str_unescape(const char *s, size_t n, char *out, size_t *len);
+const char *bytes_unescape(const char *s, size_t n, char *out, size_t *len);
+bool str_is_utf8(const char *s, size_t n);
+/* The character of that Unicode name, as "\N{...}" has it; -1 if there is none. */
+int64_t str_named_char(const char *name, size_t n);
+
+#endif

@@ -1,0 +1,27 @@
+/* Constant tables; each list is sorted by its first member (bytewise). */
+#ifndef EVCTL_SCAN_TABLES_H
+#define EVCTL_SCAN_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct scan_alias {
+	const char *name;
+	uint32_t point;
+};
+struct scan_charmap {
+	const char *name;
+	uint16_t high[128];
+};
+struct scan_codec_alias {
+	const char *alias, *codec;
+};
+
+extern const struct scan_alias scan_aliases[];
+extern const size_t scan_alias_count;
+extern const struct scan_charmap scan_charmaps[];
+extern const size_t scan_charmap_count;
+extern const struct scan_codec_alias scan_codec_aliases[];
+extern const size_t scan_codec_alias_count;
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * Prints what the parser made of files, for tests/scan/differential.t. Reads paths from stdin, one
+ * a line; for each prints "F PATH", "ok" or "error", then in any order N line col NAME a name S
+ * line col NAME                     a subscript whose value is that name C line col NAME a call of
+ * an attribute of that name T line col HEX / B line col HEX     a text or bytes constant
+ */
+#include "base/file.h"
+#include "scan/decode.h"
+#include "scan/parse.h"
+#include "scan/scan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void hex(char kind, const struct node *n)
+{
+	static const char digit[] = "0123456789abcdef";
+
+	printf("%c %u %u ", kind, n->line, n->col);
+	for (uint32_t i = 0; i < n->str.n; i++) {
+		unsigned char c = (unsigned char)n->str.s[i];
+		putchar(digit[c >> 4]);
+		putchar(digit[c & 15]);
+	}
+	putchar('\n');
+}
+
+static void dump(struct node *n, void *arg)
+{
+	if (n->kind == E_NAME)
+		printf("N %u %u %s\n", n->line, n->col, n->name->s);
+	if (n->kind == E_SUBSCRIPT && n->sub.value->kind == E_NAME)
+		printf("S %u %u %s\n", n->line, n->col, n->sub.value->name->s);
+	if (n->kind == E_CALL && n->call.func->kind == E_ATTR)
+		printf("C %u %u %s\n", n->line, n->col, n->call.func->attr.name->s);
+	if (n->kind == E_STR)
+		hex('T', n);
+	if (n->kind == E_BYTES)
+		hex('B', n);
+	ast_each(n, dump, arg);
+}
+
+static void dump_file(const char *path)
+{
+	BUF_AUTO b = {0};
+	struct err e = {0};
+	struct arena arena = {.limit = (size_t)1 << 30};
+	struct symtab syms;
+	struct fail f;
+
+	printf("F %s\n", path);
+	if (file_read(path, &b, &e) < 0) {
+		puts("unreadable");
+		return;
+	}
+	arena.fail = &f;
+	if (setjmp(f.at)) {
+		printf("error %u %u %s\n", f.line, f.col, f.message ? f.message : "memory");
+		arena_free(&arena);
+		return;
+	}
+	symtab_init(&syms, &arena);
+	struct parse_result r =
+		parse_module(decode_source(&arena, buf_str(&b), b.len), &syms, false);
+	puts("ok");
+	for (uint32_t i = 0; i < r.body.n; i++)
+		dump(r.body.v[i], NULL);
+	arena_free(&arena);
+}
+
+int main(void)
+{
+	char line[4096];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		dump_file(line);
+	}
+	return 0;
+}
