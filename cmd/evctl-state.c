@@ -1,9 +1,12 @@
 /* evctl-state: the state file and its keys. */
 #include "base/file.h"
 #include "base/output.h"
+#include "state/backup.h"
+#include "state/keyfile.h"
 #include "state/livenames.h"
 #include "state/state.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,11 +26,12 @@ static int run_init(struct invocation *in, struct err *e)
 	seal_fingerprint(print, st.public_key);
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns,
-			json_pack("{s:s,s:s,s:s}", "state", st.dir, "key", st.key_from, "fingerprint",
-				print),
+			json_pack("{s:s,s:s,s:s}", "state", st.dir, "key", st.key_from,
+				"fingerprint", print),
 			e);
 	output_say(in, "state        %s", st.dir);
-	output_say(in, "private key  %s (keep a copy elsewhere: backups leave it out)", st.key_from);
+	output_say(
+		in, "private key  %s (keep a copy elsewhere: backups leave it out)", st.key_from);
 	output_say(in, "fingerprint  %s", print);
 	return 0;
 }
@@ -78,20 +82,167 @@ static int run_status(struct invocation *in, struct err *e)
 	return output_object(in, columns, o, e);
 }
 
+/* ---- backup and restore -------------------------------------------------------------------- */
+
+static const struct column backup_columns[] = {{"BACKUP", "backup"}, {"CREATED", "created"},
+	{"SCHEMA", "schema"}, {"FINGERPRINT", "fingerprint"}, {"OBJECTS", "objects"},
+	{"BYTES", "bytes"}, {"LACKING", "lacking"}, {NULL, NULL}};
+
+static int run_backup(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	BACKUP_INFO_AUTO b = {0};
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || backup_make(&st, arg(in, 0), &b, e) < 0)
+		return -1;
+	json_t *lacking = json_array();
+	for (size_t i = 0; i < b.lacking.n; i++) {
+		program_warn(in, "the bytes of artifact '%s' were missing or damaged already",
+			b.lacking.v[i]);
+		json_array_append_new(lacking, json_text(b.lacking.v[i], strlen(b.lacking.v[i])));
+	}
+	in->exit_code = b.lacking.n ? ERR_FINDINGS : 0;
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, backup_columns,
+			json_pack("{s:o,s:s,s:I,s:s,s:I,s:I,s:o}", "backup",
+				json_text_or_null(b.path), "created", b.created, "schema",
+				(json_int_t)b.schema, "fingerprint", b.fingerprint, "objects",
+				(json_int_t)b.objects, "bytes", (json_int_t)b.bytes, "lacking",
+				lacking),
+			e);
+	json_decref(lacking);
+	output_say(in, "backup       %s", b.path);
+	output_say(in, "holds        state.db and %lld object%s, %lld bytes", (long long)b.objects,
+		b.objects == 1 ? "" : "s", (long long)b.bytes);
+	output_say(in, "private key  not in it: keep the one with fingerprint %s", b.fingerprint);
+	return 0;
+}
+
+/* Restoring needs no key, but using what was restored does. */
+static void warn_of_key(struct invocation *in, const struct backup_info *b, bool *have_key)
+{
+	STATE_AUTO st;
+	struct err why = {0};
+	*have_key = state_open(&st, in, STATE_READ, &why) == 0 && state_unlock(&st, &why) == 0;
+	if (!*have_key)
+		program_warn(in, "%s; what is sealed needs the key with fingerprint %s", why.msg,
+			b->fingerprint);
+}
+
+static int run_restore(struct invocation *in, struct err *e)
+{
+	BACKUP_INFO_AUTO told = {0};
+	BACKUP_INFO_AUTO b = {0};
+	const char *from = arg(in, 0);
+	bool have_key;
+	STR_AUTO dir = state_dir(in, e);
+	if (!dir || backup_read(from, &told, e) < 0 ||
+		program_confirm(in, e, "replace the state in '%s' by the backup of %s", dir,
+			told.created) < 0 ||
+		backup_restore(in, from, &b, e) < 0)
+		return -1;
+	warn_of_key(in, &b, &have_key);
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, columns,
+			json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "state", dir, "key", (int)have_key,
+				"fingerprint", b.fingerprint, "schema", (json_int_t)b.schema,
+				"objects", (json_int_t)b.objects, "audit_rows",
+				(json_int_t)b.audit_rows),
+			e);
+	output_say(in, "restored the backup of %s to %s: %lld object%s", b.created, dir,
+		(long long)b.objects, b.objects == 1 ? "" : "s");
+	return 0;
+}
+
+/* ---- new keys ------------------------------------------------------------------------------ */
+
+static const struct column rekey_columns[] = {{"KEY", "key"}, {"FINGERPRINT", "fingerprint"},
+	{"OLD KEY", "old_key"}, {"OLD FINGERPRINT", "old_fingerprint"}, {"RECORDS", "records"},
+	{NULL, NULL}};
+
+/* A wrapped key is not followed by a bare one unless that was said. */
+static int choose_wrapping(struct state *st, struct invocation *in, struct rekey *r, struct err *e)
+{
+	bool wrap = opt_flag(in, "passphrase") || opt_flag(in, "new-passphrase-fd");
+	r->passphrase = wrap ? "new-passphrase-fd" : NULL;
+	if (wrap && opt_flag(in, "no-passphrase"))
+		return err_set(e, ERR_USAGE, "'--no-passphrase' contradicts a new passphrase");
+	if (wrap || opt_flag(in, "no-passphrase") || !file_exists(st->key_from))
+		return 0;
+	int wrapped = keyfile_is_wrapped(st->key_from, e);
+	if (wrapped <= 0)
+		return wrapped;
+	err_set(e, ERR_USAGE, "the old key is wrapped by a passphrase: is the new one to be?");
+	return err_hint(e, "add --passphrase, or --no-passphrase");
+}
+
+static int run_rekey(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	struct rekey r = {.to = opt(in, "to"), .drop_old = opt_flag(in, "drop-old")};
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || state_unlock(&st, e) < 0 ||
+		choose_wrapping(&st, in, &r, e) < 0)
+		return -1;
+	if (r.drop_old && program_confirm(in, e,
+				  "remove the old key: older backups, and other states that "
+				  "share it, open with it only") < 0)
+		return -1;
+	int done = backup_rekey(&st, &r, e);
+	if (done == 0 && in->output != OUTPUT_TEXT)
+		done = output_object(in, rekey_columns,
+			json_pack("{s:s,s:s,s:s?,s:s,s:I}", "key", r.key, "fingerprint",
+				r.fingerprint, "old_key", r.old_key, "old_fingerprint",
+				r.old_fingerprint, "records", (json_int_t)r.records),
+			e);
+	else if (done == 0) {
+		output_say(
+			in, "private key  %s (keep a copy elsewhere: backups leave it out)", r.key);
+		output_say(in, "fingerprint  %s", r.fingerprint);
+		output_say(in, "sealed anew  %lld record%s", (long long)r.records,
+			r.records == 1 ? "" : "s");
+		if (r.old_key)
+			output_say(
+				in, "old key      %s (older backups open with it only)", r.old_key);
+	}
+	rekey_free(&r);
+	return done;
+}
+
+static const struct arg_spec to_arg[] = {{"TO", NAME_NONE, NULL, false, false}, {NULL}};
+static const struct arg_spec from_arg[] = {{"FROM", NAME_DIR, NULL, false, false}, {NULL}};
+static const struct option_spec rekey_options[] = {
+	{"passphrase", 0, NULL, "wrap the new key by a passphrase, which is asked for", NAME_NONE,
+		NULL, false},
+	{"new-passphrase-fd", 0, "N", "a descriptor to read the new passphrase from", NAME_NONE,
+		NULL, false},
+	{"no-passphrase", 0, NULL, "do not wrap the new key, though the old one is", NAME_NONE,
+		NULL, false},
+	{"to", 0, "FILE", "where the new key goes (default: in place of the old one)", NAME_FILE,
+		NULL, false},
+	{"drop-old", 0, NULL, "remove the old key instead of keeping it beside", NAME_NONE, NULL,
+		false},
+	{NULL}};
+
 static const struct option_spec init_options[] = {
 	{"passphrase", 0, NULL, "wrap the private key by a passphrase", NAME_NONE, NULL, false},
 	{NULL}};
 
-static const struct verb verbs[] = {
-	{"init", "make the state directory, state file and private key", NULL, init_options, NULL,
-		run_init},
-	{"status", "sizes, counts and the key's fingerprint", NULL, NULL, NULL, run_status}, {NULL}};
+static const struct verb verbs[] = {{"init", "make the state directory, state file and private key",
+					    NULL, init_options, NULL, run_init},
+	{"status", "sizes, counts and the key's fingerprint", NULL, NULL, NULL, run_status},
+	{"backup", "copy the state and the artifacts to a new directory", to_arg, NULL,
+		"  evctl-state backup ~/backups/evctl-monday\n", run_backup},
+	{"restore", "verify a backup and put it in the state's place", from_arg, NULL,
+		"  evctl-state restore ~/backups/evctl-monday\n", run_restore},
+	{"rekey", "make a new private key and seal everything to it", NULL, rekey_options,
+		"  evctl-state rekey\n  evctl-state rekey --passphrase --drop-old\n", run_rekey},
+	{NULL}};
 
 static const struct program program = {.name = "evctl-state",
 	.summary = "the state file that all programs share, and its private key",
 	.examples = "  evctl-state init\n"
 		    "  evctl-state init --passphrase\n"
-		    "  evctl-state status -o json\n",
+		    "  evctl-state status -o json\n"
+		    "  evctl-state backup ~/backups/evctl-monday\n",
 	.verbs = verbs,
 	.names = livenames};
 

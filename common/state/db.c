@@ -45,7 +45,8 @@ static int fail(sqlite3 *h, struct err *e)
 	}
 	if (rc == SQLITE_FULL || rc == SQLITE_IOERR) {
 		err_set(e, ERR_FAIL, "the state file cannot be written: %s", msg);
-		return err_hint(e, "make room on the disk that holds the state; nothing was changed");
+		return err_hint(
+			e, "make room on the disk that holds the state; nothing was changed");
 	}
 	return err_set(e, ERR_FAIL, "state file: %s", msg);
 }
@@ -92,7 +93,8 @@ static int check_version(struct db *db, struct err *e)
 		return err_hint(e, "evctl-state restore BACKUP, or name another --state DIR");
 	}
 	if (version > DB_SCHEMA_VERSION) {
-		err_set(e, ERR_STATE, "the state file is of version %lld, this evctl knows up to %d",
+		err_set(e, ERR_STATE,
+			"the state file is of version %lld, this evctl knows up to %d",
 			(long long)version, DB_SCHEMA_VERSION);
 		return err_hint(e, "install the newer evctl");
 	}
@@ -308,10 +310,54 @@ int db_backup(struct db *db, const char *to, struct err *e)
 {
 	int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_errno(e, errno == EEXIST ? ERR_CONFLICT : ERR_FAIL, "cannot create '%s'",
-			to);
+		return err_errno(
+			e, errno == EEXIST ? ERR_CONFLICT : ERR_FAIL, "cannot create '%s'", to);
 	close(fd);
 	return db_exec(db, e, "VACUUM INTO ?", "s", to);
+}
+
+int db_version(struct db *db, int64_t *version, struct err *e)
+{
+	bool found;
+	return db_number(db, e, version, &found, "PRAGMA user_version", "");
+}
+
+int db_script(struct db *db, const char *sql, struct err *e)
+{
+	return sqlite3_exec(db->h, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db->h, e);
+}
+
+/* SQLite does not wait where it leaves WAL: it is asked again and again instead. */
+static int leave_wal(struct db *db, struct err *e)
+{
+	int rc = SQLITE_BUSY;
+	for (int waited = 0; rc == SQLITE_BUSY && waited < BUSY_MS; waited += 20) {
+		if (waited)
+			sqlite3_sleep(20);
+		rc = sqlite3_exec(db->h, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) & 0xff;
+	}
+	return rc == SQLITE_OK ? 0 : fail(db->h, e);
+}
+
+/* Only who is alone can leave WAL, which tells of idle programs too; the lock then stays. */
+int db_shut_out(struct db **out, const char *path, struct err *e)
+{
+	struct db *db = NULL;
+	*out = NULL;
+	if (open_handle(&db, path, SQLITE_OPEN_READWRITE, e) < 0)
+		return -1;
+	if (db_script(db, "PRAGMA trusted_schema = OFF; PRAGMA locking_mode = EXCLUSIVE", e) < 0 ||
+		leave_wal(db, e) < 0 || db_script(db, "BEGIN EXCLUSIVE", e) < 0) {
+		db_close(&db);
+		return -1;
+	}
+	*out = db;
+	return 0;
+}
+
+void db_checkpoint(struct db *db)
+{
+	sqlite3_wal_checkpoint_v2(db->h, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 }
 
 int db_check(struct db *db, struct err *e)

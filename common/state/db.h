@@ -1,7 +1,7 @@
 /*
- * The state file's database: the only includer of sqlite3.h. Parameters are always bound, by a string
- * of types: s text (NULL is null), i int64_t, b blob (const void *, size_t). Busy for more than 10 s
- * is ERR_BUSY, damage ERR_STATE.
+ * The state file's database: the only includer of sqlite3.h. Parameters are always bound, by a
+ * string of types: s text (NULL is null), i int64_t, b blob (const void *, size_t). Busy for more
+ * than 10 s is ERR_BUSY, damage ERR_STATE.
  */
 #ifndef EVCTL_STATE_DB_H
 #define EVCTL_STATE_DB_H
@@ -50,6 +50,17 @@ int db_number(struct db *db, struct err *e, int64_t *out, bool *found, const cha
 	const char *types, ...);
 /* Consistent copy of the whole database to a new file. */
 int db_backup(struct db *db, const char *to, struct err *e);
+/* The schema's version; what another program has migrated meanwhile is seen. */
+int db_version(struct db *db, int64_t *version, struct err *e);
+/* Many statements without parameters, as a migration has them. */
+int db_script(struct db *db, const char *sql, struct err *e);
+/*
+ * Opens a file of any version with every other program shut out until db_close(), its log folded
+ * in. ERR_BUSY while others have it open, ERR_STATE where it is damaged.
+ */
+int db_shut_out(struct db **db, const char *path, struct err *e);
+/* Folds the write-ahead log into the file and empties it; best effort while others read. */
+void db_checkpoint(struct db *db);
 /* PRAGMA integrity_check and foreign_key_check; ERR_STATE names the first fault. */
 int db_check(struct db *db, struct err *e);
 

@@ -49,13 +49,16 @@ char *keyfile_place(const struct invocation *in, const char *dir, struct err *e)
 	return out;
 }
 
-static int read_passphrase(const struct invocation *in, bool twice, struct secret *out, struct err *e)
+static int read_passphrase(const struct invocation *in, const char *option, bool twice,
+	struct secret *out, struct err *e)
 {
-	if (opt_flag(in, "passphrase-fd"))
-		return prompt_from_fd(in, "passphrase-fd", 4096, true, out, e);
-	if (prompt_hidden("passphrase of the private key", out, e) < 0) {
+	if (opt_flag(in, option))
+		return prompt_from_fd(in, option, 4096, true, out, e);
+	if (prompt_hidden(
+		    twice ? "new passphrase of the private key" : "passphrase of the private key",
+		    out, e) < 0) {
 		e->code = ERR_KEY;
-		return err_hint(e, "give the passphrase by --passphrase-fd N");
+		return err_hint(e, "give the passphrase by --%s N", option);
 	}
 	if (!twice)
 		return 0;
@@ -67,11 +70,12 @@ static int read_passphrase(const struct invocation *in, bool twice, struct secre
 	return err_set(e, ERR_USAGE, "the two passphrases differ");
 }
 
-static int from_text(const struct invocation *in, struct secret *text, struct secret *key, struct err *e)
+static int from_text(
+	const struct invocation *in, struct secret *text, struct secret *key, struct err *e)
 {
 	SECRET_AUTO pass = {0};
 	bool wrapped = seal_key_is_wrapped(text);
-	if (wrapped && read_passphrase(in, false, &pass, e) < 0)
+	if (wrapped && read_passphrase(in, "passphrase-fd", false, &pass, e) < 0)
 		return -1;
 	return seal_key_from_text(text, wrapped ? &pass : NULL, key, e);
 }
@@ -128,7 +132,45 @@ static int load_from_fd(const struct invocation *in, struct secret *key, struct 
 	return from_text(in, &text, key, e);
 }
 
-int keyfile_find(const struct invocation *in, const char *dir, struct secret *key, char **from,
+char *keyfile_beside(const char *path, const unsigned char public_key[SEAL_KEY_BYTES])
+{
+	char print[40], *out = NULL;
+	size_t n = 0;
+	seal_fingerprint(print, public_key);
+	for (const char *p = print; *p; p++)
+		if (*p != ' ')
+			print[n++] = *p;
+	print[n] = '\0';
+	return asprintf(&out, "%s.%s", path, print) < 0 ? NULL : out;
+}
+
+int keyfile_is_wrapped(const char *path, struct err *e)
+{
+	SECRET_AUTO text = {0};
+	FD_AUTO fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return err_errno(e, ERR_KEY, "cannot open the private key '%s'", path);
+	if (read_key_fd(fd, &text, e) < 0)
+		return -1;
+	return seal_key_is_wrapped(&text);
+}
+
+/* The file itself, or the one of the wanted key beside it. */
+static int load_wanted(const struct invocation *in, const char *path, bool group_ok,
+	const unsigned char *public_key, struct secret *key, char **from, struct err *e)
+{
+	STR_AUTO beside = keyfile_beside(path, public_key);
+	const char *take = beside && file_exists(beside) ? beside : path;
+	*from = strdup(take);
+	if (!file_exists(take)) {
+		err_set(e, ERR_KEY, "there is no private key: '%s'", take);
+		return err_hint(e, "give --key-file FILE, or set EVCTL_KEY_FILE");
+	}
+	return keyfile_load(in, take, group_ok, key, e);
+}
+
+int keyfile_find(const struct invocation *in, const char *dir,
+	const unsigned char public_key[SEAL_KEY_BYTES], struct secret *key, char **from,
 	struct err *e)
 {
 	const char *env = getenv("EVCTL_KEY_FILE"), *creds = getenv("CREDENTIALS_DIRECTORY");
@@ -151,16 +193,11 @@ int keyfile_find(const struct invocation *in, const char *dir, struct secret *ke
 		path = xdg = xdg_key(e);
 	if (!path)
 		return -1;
-	*from = strdup(path);
-	if (!file_exists(path)) {
-		err_set(e, ERR_KEY, "there is no private key: '%s'", path);
-		return err_hint(e, "give --key-file FILE, or set EVCTL_KEY_FILE");
-	}
-	return keyfile_load(in, path, group_ok, key, e);
+	return load_wanted(in, path, group_ok, public_key, key, from, e);
 }
 
 int keyfile_write(const struct invocation *in, const char *path, const struct secret *key,
-	bool passphrase, struct err *e)
+	const char *passphrase, struct err *e)
 {
 	SECRET_AUTO pass = {0};
 	SECRET_AUTO text = {0};
@@ -173,7 +210,7 @@ int keyfile_write(const struct invocation *in, const char *path, const struct se
 		if (file_mkdirs(parent, 0700, e) < 0)
 			return -1;
 	}
-	if (passphrase && read_passphrase(in, true, &pass, e) < 0)
+	if (passphrase && read_passphrase(in, passphrase, true, &pass, e) < 0)
 		return -1;
 	if (seal_key_to_text(key, passphrase ? &pass : NULL, &text, e) < 0)
 		return -1;

@@ -117,8 +117,10 @@ int state_init(struct state *st, const struct invocation *in, bool passphrase, s
 		return err_errno(e, ERR_FAIL, "cannot make '%s' private", st->dir);
 	if (first_key(st, passphrase, e) < 0 || db_create(&st->db, path, e) < 0)
 		return -1;
-	if (db_begin(st->db, e) < 0 ||
-		db_exec(st->db, e, "INSERT INTO meta VALUES ('public_key', ?)", "b",
+	if (db_begin(st->db, e) < 0) /* not state_begin(): there is no public key to read yet */
+		return -1;
+	st->depth = 1;
+	if (db_exec(st->db, e, "INSERT INTO meta VALUES ('public_key', ?)", "b",
 			(const void *)st->public_key, (size_t)SEAL_KEY_BYTES) < 0 ||
 		audit_add(st, "state init", "state", NULL, e) < 0 || state_commit(st, e) < 0) {
 		db_close(&st->db);
@@ -150,6 +152,10 @@ int state_begin(struct state *st, struct err *e)
 {
 	if (st->depth == 0 && db_begin(st->db, e) < 0)
 		return -1;
+	if (st->depth == 0 && load_public_key(st, e) < 0) {
+		db_rollback(st->db);
+		return -1;
+	}
 	st->depth++;
 	return 0;
 }

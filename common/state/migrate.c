@@ -1,0 +1,98 @@
+#include "state/migrate.h"
+#include "state/backup.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* One row a version from 2 on; rows are never changed once a release had them. */
+static const struct migration all_steps[] = {};
+
+/* Copies by a connection of its own: the caller holds the write lock, so nothing can slip past. */
+static int keep_copy(struct state *st, const char *path, int64_t version, struct err *e)
+{
+	struct state reader = {.dir = st->dir, .in = st->in};
+	struct backup_info info = {0};
+	STR_AUTO to = NULL;
+	char when[32];
+	time_t now = (time_t)(clock_real_ms() / 1000);
+	struct tm tm;
+	strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+	if (asprintf(&to, "%s/backups/schema-%lld-%s", st->dir, (long long)version, when) < 0) {
+		to = NULL;
+		return err_set(e, ERR_FAIL, "out of memory");
+	}
+	if (db_open(&reader.db, path, true, e) < 0)
+		return -1;
+	memcpy(reader.public_key, st->public_key, sizeof reader.public_key);
+	int r = backup_write(&reader, to, BACKUP_LINK, &info, e);
+	db_close(&reader.db);
+	backup_info_free(&info);
+	return r;
+}
+
+static int run_steps(
+	struct db *db, const struct migration *steps, size_t n, int64_t version, struct err *e)
+{
+	char done[64];
+	for (size_t i = 0; i < n; i++) {
+		if (steps[i].to <= version)
+			continue;
+		if (steps[i].to != version + 1)
+			return err_set(e, ERR_STATE, "no way from version %lld to %d",
+				(long long)version, steps[i].to);
+		snprintf(done, sizeof done, "PRAGMA user_version = %d", steps[i].to);
+		if (db_script(db, steps[i].sql, e) < 0 || db_script(db, done, e) < 0)
+			return -1;
+		version = steps[i].to;
+	}
+	return db_check(db, e);
+}
+
+static int migrate_locked(struct state *writer, const char *path, const struct migration *steps,
+	size_t n, struct err *e)
+{
+	int64_t version;
+	if (db_version(writer->db, &version, e) < 0)
+		return -1;
+	if (version >= steps[n - 1].to) { /* another program was faster */
+		state_rollback(writer);
+		return 0;
+	}
+	if (keep_copy(writer, path, version, e) < 0)
+		return err_wrap(e, "cannot keep a copy of the state before bringing it up to date");
+	int r = run_steps(writer->db, steps, n, version, e);
+	return state_finish(writer, r, "state migrate", "state",
+		json_pack("{s:I,s:i}", "from", (json_int_t)version, "to", steps[n - 1].to), e);
+}
+
+int migrate_steps(struct state *st, const struct migration *steps, size_t n, struct err *e)
+{
+	struct state writer = {.dir = st->dir, .in = st->in};
+	STR_AUTO path = path_join(st->dir, "state.db");
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (n == 0)
+		return 0;
+	if (db_open(&writer.db, path, false, e) < 0)
+		return -1;
+	/* Steps may rebuild tables that others refer to; db_check() looks at every reference after.
+	 */
+	int r = db_script(writer.db, "PRAGMA foreign_keys = OFF", e);
+	if (r == 0)
+		r = state_begin(&writer, e);
+	if (r == 0)
+		r = migrate_locked(&writer, path, steps, n, e);
+	db_rollback(writer.db);
+	db_close(&writer.db);
+	if (r < 0 && e->code == ERR_FAIL)
+		e->code = ERR_STATE;
+	return r < 0 ? err_wrap(e, "the state file is of an older version") : 0;
+}
+
+int migrate_state(struct state *st, struct err *e)
+{
+	return migrate_steps(st, all_steps, sizeof all_steps / sizeof all_steps[0], e);
+}
