@@ -32,7 +32,7 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c)
 .DELETE_ON_ERROR:
 .PHONY: all demo check check-programs bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
-all: $(BINS) $(O)/share.stamp
+all: $(BINS) $(O)/share.stamp $(O)/man.stamp
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
@@ -67,6 +67,11 @@ $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
 $(O)/share.stamp: $(wildcard share/cell/*)
 	@mkdir -p $(O)/share/evctl
 	share/cell/build share/cell $(O)/share/evctl/cell
+	@touch $@
+
+# Manual pages: the programs' own tables around share/man/text.
+$(O)/man.stamp: share/man/build $(wildcard share/man/text/*) $(BINS)
+	share/man/build $(O)/bin share/man/text $(O)/man
 	@touch $@
 
 clean:
@@ -106,7 +111,7 @@ install: all
 	install -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
 	cp -R $(O)/share/evctl/cell share/demo $(SHARE)/evctl
 	for s in 1 5 7 8; do \
-		for m in share/man/*.$$s; do [ -e $$m ] || continue; \
+		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \
 		install -D -m 644 $$m $(SHARE)/man/man$$s/$$(basename $$m); done; done
 
 uninstall:

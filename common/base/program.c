@@ -620,7 +620,8 @@ void program_dump_spec(const struct program *p, FILE *f)
 			json_pack("{s:s?,s:s,s:o,s:o}", "name", v->name, "help", v->help, "args",
 				args, "options", options_json(v->options)));
 	}
-	json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:o}", "name", p->name, "summary", p->summary,
+	json_t *o = json_pack("{s:s,s:s,s:s?,s:o,s:o,s:o}", "name", p->name, "summary", p->summary,
+		"examples", p->examples,
 		"options", options_json(p->options), "common", options_json(common_options),
 		"verbs", verbs);
 	json_dumpf(o, f, JSON_INDENT(1));
