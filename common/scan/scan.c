@@ -66,19 +66,7 @@ static void note_syntax(
 
 static const char *version_name(int minor)
 {
-	return minor == 12 ? "3.12" : minor == 13 ? "3.13" : "3.14";
-}
-
-static const char *version_message(int minor)
-{
-	switch (minor) {
-	case 12:
-		return "this needs Python 3.12; the sandbox has 3.11";
-	case 13:
-		return "this needs Python 3.13; the sandbox has 3.11";
-	default:
-		return "this needs Python 3.14; the sandbox has 3.11";
-	}
+	return minor == 14 ? "3.14" : minor == 13 ? "3.13" : "3.12";
 }
 
 /*
@@ -121,8 +109,7 @@ static int parse_file(
 	file->parsed = got;
 	/* What only the newer lexer takes, without a construct that says so, is PEP 701. */
 	if (got)
-		note_syntax(file, (int)f.line, (int)f.col, version_message(needs > 12 ? needs : 12),
-			version_name(needs > 12 ? needs : 12));
+		note_syntax(file, (int)f.line, (int)f.col, f.message, version_name(needs));
 	return 0;
 }
 
