@@ -5,12 +5,13 @@
 /* clang-format off */
 #define TOKEN_KEYWORDS(X) \
 	X(FALSE, "False") X(NONE, "None") X(TRUE, "True") X(AND, "and") X(AS, "as") \
-	X(ASSERT, "assert") X(AWAIT, "await") X(BREAK, "break") X(CLASS, "class") X(DEF, "def") \
-	X(DEL, "del") X(ELIF, "elif") X(ELSE, "else") X(FINALLY, "finally") X(FOR, "for") \
-	X(FROM, "from") X(GLOBAL, "global") X(IF, "if") X(IMPORT, "import") X(IN, "in") \
-	X(IS, "is") X(LAMBDA, "lambda") X(NONLOCAL, "nonlocal") X(NOT, "not") X(OR, "or") \
-	X(PASS, "pass") X(RAISE, "raise") X(RETURN, "return") X(TRY, "try") X(WHILE, "while") \
-	X(WITH, "with") X(YIELD, "yield")
+	X(ASSERT, "assert") X(ASYNC, "async") X(AWAIT, "await") X(BREAK, "break") \
+	X(CLASS, "class") X(CONTINUE, "continue") X(DEF, "def") X(DEL, "del") X(ELIF, "elif") \
+	X(ELSE, "else") X(EXCEPT, "except") X(FINALLY, "finally") X(FOR, "for") X(FROM, "from") \
+	X(GLOBAL, "global") X(IF, "if") X(IMPORT, "import") X(IN, "in") X(IS, "is") \
+	X(LAMBDA, "lambda") X(NONLOCAL, "nonlocal") X(NOT, "not") X(OR, "or") X(PASS, "pass") \
+	X(RAISE, "raise") X(RETURN, "return") X(TRY, "try") X(WHILE, "while") X(WITH, "with") \
+	X(YIELD, "yield")
 /* clang-format on */
 
 enum token {
