@@ -43,6 +43,7 @@ enum step {
 	STEP_PRIVATE,
 	STEP_STAGE,
 	STEP_OVERLAY,
+	STEP_ROOT,
 	STEP_FDS,
 	STEP_LIMITS,
 	STEP_EXEC,
@@ -197,32 +198,71 @@ static void make_dir(const char *path, mode_t mode)
 		give_up(STEP_STAGE);
 }
 
+static void make_file(const char *path)
+{
+	FD_AUTO fd = open(path, O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0)
+		give_up(STEP_STAGE);
+}
+
 /*
  * The system's files go through an overlay of this sandbox's own: the inodes differ from those that
  * every other process sees, so locks on them signal nobody. An overlay without an upper layer needs
  * two lower ones.
  */
-static void make_stage(const struct launch_spec *spec)
+static void mount_system(const struct mounts *m)
 {
+	if (mount("overlay", "usr", "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
+		    "lowerdir=/usr:empty,userxattr") < 0)
+		give_up(STEP_OVERLAY);
+	for (size_t i = 0; i + 1 < m->links.n; i += 2)
+		if (!strchr(m->links.v[i] + 1, '/') &&
+			symlink(m->links.v[i + 1], m->links.v[i] + 1) < 0)
+			give_up(STEP_STAGE);
+}
+
+/* A device cannot be made in a user namespace, so these are the machine's own. */
+static void bind_devices(void)
+{
+	char from[32];
+	make_dir("dev", 0755);
+	for (const char *const *d = plan_devices; *d; d++) {
+		snprintf(from, sizeof from, "/dev/%s", *d);
+		make_file(from + 1);
+		if (mount(from, from + 1, NULL, MS_BIND, NULL) < 0)
+			give_up(STEP_STAGE);
+	}
+}
+
+/*
+ * bwrap gets a root with nothing in it but what the plan names: it cannot bind what it cannot see,
+ * and each of its binds reads the whole list of mounts.
+ */
+static void make_root(const struct launch_spec *spec)
+{
+	static const char *const dirs[] = {
+		"tool", "cell", "etc", "empty", "usr", "work", "outputs", "proc"};
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		give_up(STEP_PRIVATE);
-	mount_tmpfs(PLAN_STAGE, spec->stage_bytes, spec->stage_inodes);
-	static const char *const dirs[] = {PLAN_STAGE "/tool", PLAN_STAGE "/cell",
-		PLAN_STAGE "/etc", PLAN_STAGE "/empty", PLAN_SYSTEM, PLAN_WORK, PLAN_OUTPUTS};
+	mount_tmpfs("/tmp", spec->stage_bytes, spec->stage_inodes);
+	if (chdir("/tmp") < 0)
+		give_up(STEP_STAGE);
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
 		make_dir(dirs[i], 0755);
-	FD_AUTO nothing = open(PLAN_STAGE "/nothing", O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (nothing < 0)
-		give_up(STEP_STAGE);
-	mount_tmpfs(PLAN_WORK, spec->work_bytes, spec->work_inodes);
-	make_dir(PLAN_WORK "/scratch", 0755);
-	make_dir(PLAN_WORK "/scratch/outputs", 0755);
-	make_dir(PLAN_WORK "/tmp", 01777);
-	make_dir(PLAN_WORK "/shm", 01777);
-	mount_tmpfs(PLAN_OUTPUTS, spec->outputs_bytes, spec->outputs_inodes);
-	if (mount("overlay", PLAN_SYSTEM, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
-		    "lowerdir=/usr:" PLAN_STAGE "/empty,userxattr") < 0)
-		give_up(STEP_OVERLAY);
+	make_dir("tmp", 01777);
+	make_file("nothing");
+	mount_tmpfs("work", spec->work_bytes, spec->work_inodes);
+	make_dir("work/scratch", 0755);
+	make_dir("work/scratch/outputs", 0755);
+	make_dir("work/tmp", 01777);
+	make_dir("work/shm", 01777);
+	mount_tmpfs("outputs", spec->outputs_bytes, spec->outputs_inodes);
+	mount_system(spec->mounts);
+	bind_devices();
+	if (mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) < 0 ||
+		syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
+		chdir("/") < 0)
+		give_up(STEP_ROOT);
 }
 
 static void hand_out(int *fds, unsigned nlisteners)
@@ -230,8 +270,8 @@ static void hand_out(int *fds, unsigned nlisteners)
 	struct report r = {.step = STEP_OK, .nlisteners = nlisteners};
 	struct err ignored = {0};
 	int open_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	fds[0] = open(PLAN_STAGE, open_flags);
-	fds[1] = open(PLAN_OUTPUTS, open_flags);
+	fds[0] = open("/", open_flags);
+	fds[1] = open("/outputs", open_flags);
 	if (fds[0] < 0 || fds[1] < 0)
 		give_up(STEP_FDS);
 	for (unsigned done = 0; done < nlisteners + 2;) {
@@ -292,12 +332,12 @@ static _Noreturn void run_helper(const struct helper *h)
 	take_identity(h);
 	loopback_up();
 	unsigned n = make_listeners(h->spec, fds + 2);
-	make_stage(h->spec);
+	make_root(h->spec);
 	hand_out(fds, n);
 	await_byte();
 	set_limits(h->spec);
 	umask(022);
-	if (setsid() < 0 || chdir("/") < 0)
+	if (setsid() < 0)
 		give_up(STEP_LIMITS);
 	execve(h->spec->argv[0], (char *const *)h->spec->argv, (char *const *)no_env);
 	give_up(STEP_EXEC);
@@ -315,6 +355,7 @@ static int explain(const struct report *r, struct err *e)
 		[STEP_PRIVATE] = "cannot make the mounts private",
 		[STEP_STAGE] = "cannot mount a tmpfs in a user namespace",
 		[STEP_OVERLAY] = "cannot mount an overlay in a user namespace",
+		[STEP_ROOT] = "cannot change the root of a user namespace",
 		[STEP_FDS] = "cannot hand out the sandbox's descriptors",
 		[STEP_LIMITS] = "cannot set resource limits",
 		[STEP_EXEC] = "cannot start '" PLAN_BWRAP "'",
@@ -468,10 +509,11 @@ static int start_and_take(
 	l->uid = h->uid;
 	if (h->root && map_for_root(l->pid, &l->uid, e) < 0)
 		return -1;
-	if (cgroup_join(cg, l->pid) < 0)
-		return err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
 	if (fd_write_full(l->go, &l->uid, sizeof l->uid) < 0)
 		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
+	/* Slow in version 1, so beside the helper's work; it has no children yet. */
+	if (cgroup_join(cg, l->pid) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
 	return take_fds(l, e);
 }
 

@@ -19,6 +19,7 @@
 #define LAUNCH_MAX_LISTENERS 256
 
 struct launch_spec {
+	const struct mounts *mounts;
 	const char *const *argv;
 	int fds[PLAN_FDS]; /* fds[i] becomes descriptor i */
 	const int *ports;
@@ -35,7 +36,7 @@ struct launch {
 	int pidfd;
 	int go;		    /* the helper waits at the other end; closing it ends the helper */
 	uid_t uid;	    /* the host's uid of everything inside */
-	int stage, outputs; /* directories: PLAN_STAGE, PLAN_OUTPUTS */
+	int stage, outputs; /* directories: bwrap's root, and outputs/ in it */
 	int listeners[LAUNCH_MAX_LISTENERS];
 	uint16_t ports[LAUNCH_MAX_LISTENERS]; /* of each listener */
 	size_t nlisteners;

@@ -18,7 +18,7 @@ static const char *const environment[][2] = {
 	{"REQUESTS_CA_BUNDLE", "/etc/ssl/certs/ca-certificates.crt"},
 };
 
-static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
+const char *const plan_devices[] = {"null", "zero", "full", "random", "urandom", NULL};
 
 static const char *const links[][2] = {
 	{"/proc/self/fd", "/dev/fd"},
@@ -75,11 +75,8 @@ static void namespaces(struct buf *args)
 
 static void system_files(const struct mounts *m, struct buf *args)
 {
-	for (size_t i = 0; i < m->binds.n; i++) {
-		add(args, "--ro-bind");
-		buf_adds(args, PLAN_SYSTEM);
-		add2(args, m->binds.v[i] + strlen("/usr"), m->binds.v[i]);
-	}
+	for (size_t i = 0; i < m->binds.n; i++)
+		add3(args, "--ro-bind", m->binds.v[i], m->binds.v[i]);
 	for (size_t i = 0; i + 1 < m->links.n; i += 2)
 		if (strncmp(m->links.v[i], "/etc/", 5) != 0)
 			add3(args, "--symlink", m->links.v[i + 1], m->links.v[i]);
@@ -90,7 +87,7 @@ static void proc(const struct mounts *m, struct buf *args)
 	add2(args, "--proc", "/proc");
 	for (size_t i = 0; i < m->masks.n; i++) {
 		bool dir = strchr(m->masks.v[i], '/');
-		add2(args, "--ro-bind", dir ? PLAN_STAGE "/empty" : PLAN_STAGE "/nothing");
+		add2(args, "--ro-bind", dir ? "/empty" : "/nothing");
 		buf_adds(args, "/proc/");
 		buf_add(args, m->masks.v[i], strcspn(m->masks.v[i], "/"));
 		buf_addc(args, '\0');
@@ -99,18 +96,18 @@ static void proc(const struct mounts *m, struct buf *args)
 
 static void own_files(struct buf *args)
 {
-	add3(args, "--ro-bind", PLAN_STAGE "/tool", "/tool");
-	add3(args, "--ro-bind", PLAN_STAGE "/cell", "/cell");
-	add3(args, "--ro-bind", PLAN_STAGE "/etc", "/etc");
-	add3(args, "--bind", PLAN_WORK "/scratch", "/scratch");
-	add3(args, "--bind", PLAN_OUTPUTS, "/scratch/outputs");
-	add3(args, "--bind", PLAN_WORK "/tmp", "/tmp");
-	add3(args, "--bind", PLAN_WORK "/shm", "/dev/shm");
-	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+	add3(args, "--ro-bind", "/tool", "/tool");
+	add3(args, "--ro-bind", "/cell", "/cell");
+	add3(args, "--ro-bind", "/etc", "/etc");
+	add3(args, "--bind", "/work/scratch", "/scratch");
+	add3(args, "--bind", "/outputs", "/scratch/outputs");
+	add3(args, "--bind", "/work/tmp", "/tmp");
+	add3(args, "--bind", "/work/shm", "/dev/shm");
+	for (const char *const *d = plan_devices; *d; d++) {
 		add(args, "--dev-bind");
 		for (int twice = 0; twice < 2; twice++) {
 			buf_adds(args, "/dev/");
-			add(args, devices[i]);
+			add(args, *d);
 		}
 	}
 	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
@@ -124,8 +121,9 @@ int plan_bwrap(const struct plan *p, struct strv *argv, struct buf *args, struct
 		add(args, "--as-pid-1");
 	for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
 		add3(args, "--setenv", environment[i][0], environment[i][1]);
-	system_files(p->mounts, args);
+	/* First, while the list of mounts, which bwrap reads at each bind, is short. */
 	proc(p->mounts, args);
+	system_files(p->mounts, args);
 	own_files(args);
 	/* bwrap's root is a tmpfs without a limit: nothing may be written there. */
 	add2(args, "--remount-ro", "/");

@@ -14,11 +14,11 @@
 
 #define PLAN_BWRAP "/usr/bin/bwrap"
 
-/* Where launch.c has put what the sandbox is made of, in its own mount namespace. */
-#define PLAN_STAGE "/tmp"
-#define PLAN_SYSTEM PLAN_STAGE "/system" /* the overlay over /usr */
-#define PLAN_WORK PLAN_STAGE "/work"	 /* scratch, tmp, shm */
-#define PLAN_OUTPUTS PLAN_STAGE "/outputs"
+/*
+ * What launch.c puts into the root that bwrap sees: /usr (the overlay), /tool, /cell, /etc, /work
+ * (scratch, tmp, shm), /outputs, /dev (the devices below), /proc, and /empty and /nothing as masks.
+ */
+extern const char *const plan_devices[]; /* names in /dev; NULL at the end */
 
 /* The descriptors that bwrap is started with; the cell has the first six. */
 enum plan_fd {
