@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/if.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
@@ -20,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -205,6 +207,24 @@ static void make_file(const char *path)
 		give_up(STEP_STAGE);
 }
 
+/* Above the system's files in the overlay: a whiteout for each that is to be left out. */
+static void hide(const char *path)
+{
+	char part[PATH_MAX] = "mask/";
+	size_t at = strlen(part);
+	if (strlen(path) >= sizeof part - at)
+		return;
+	for (; *path; path++) {
+		part[at] = '\0';
+		if (*path == '/' && mkdir(part, 0755) < 0 && errno != EEXIST)
+			give_up(STEP_STAGE);
+		part[at++] = *path;
+	}
+	part[at] = '\0';
+	if (mknod(part, S_IFCHR, makedev(0, 0)) < 0)
+		give_up(STEP_STAGE);
+}
+
 /*
  * The system's files go through an overlay of this sandbox's own: the inodes differ from those that
  * every other process sees, so locks on them signal nobody. An overlay without an upper layer needs
@@ -212,8 +232,10 @@ static void make_file(const char *path)
  */
 static void mount_system(const struct mounts *m)
 {
+	for (size_t i = 0; i < m->hidden.n; i++)
+		hide(m->hidden.v[i]);
 	if (mount("overlay", "usr", "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
-		    "lowerdir=/usr:empty,userxattr") < 0)
+		    "lowerdir=mask:/usr,userxattr") < 0)
 		give_up(STEP_OVERLAY);
 	for (size_t i = 0; i + 1 < m->links.n; i += 2)
 		if (!strchr(m->links.v[i] + 1, '/') &&
@@ -241,7 +263,7 @@ static void bind_devices(void)
 static void make_root(const struct launch_spec *spec)
 {
 	static const char *const dirs[] = {
-		"tool", "cell", "etc", "empty", "usr", "work", "outputs", "proc"};
+		"tool", "cell", "etc", "empty", "mask", "usr", "work", "outputs", "proc"};
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		give_up(STEP_PRIVATE);
 	mount_tmpfs("/tmp", spec->stage_bytes, spec->stage_inodes);

@@ -214,6 +214,23 @@ static int add_masks(struct mounts *m, struct err *e)
 	return 0;
 }
 
+/* They could do nothing under no-new-privileges; but there shall be none. */
+static int add_hidden(struct mounts *m, const char *list, struct err *e)
+{
+	BUF_AUTO b = {.limit = 1 << 20};
+	struct err inner = {0};
+	if (file_read(list, &b, &inner) < 0) {
+		if (inner.code == ERR_NOTFOUND)
+			return 0;
+		return err_set(e, ERR_SANDBOX, "%s", inner.msg);
+	}
+	for (char *save, *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line;
+		line = strtok_r(NULL, "\n", &save))
+		if (beneath(line, "/usr") && !strstr(line, ".."))
+			strv_add(&m->hidden, line + strlen("/usr/"));
+	return 0;
+}
+
 static bool inside_other(const struct strv *binds, const char *path, const char *self)
 {
 	for (size_t i = 0; i < binds->n; i++)
@@ -242,7 +259,7 @@ static void drop_inner(struct mounts *m)
 	m->links = links;
 }
 
-int mounts_find(struct mounts *m, struct err *e)
+int mounts_find(struct mounts *m, const char *list, struct err *e)
 {
 	char real[PATH_MAX];
 	memset(m, 0, sizeof *m);
@@ -258,10 +275,10 @@ int mounts_find(struct mounts *m, struct err *e)
 			strv_add(&m->modules, real);
 	add_alternatives(m);
 	drop_inner(m);
-	if (add_masks(m, e) < 0)
+	if (add_masks(m, e) < 0 || add_hidden(m, list, e) < 0)
 		goto fail;
 	if (m->loader && !m->binds.failed && !m->links.failed && !m->modules.failed &&
-		!m->masks.failed)
+		!m->masks.failed && !m->hidden.failed)
 		return 0;
 	err_set(e, ERR_SANDBOX, "out of memory");
 fail:
@@ -277,5 +294,6 @@ void mounts_free(struct mounts *m)
 	strv_free(&m->links);
 	strv_free(&m->modules);
 	strv_free(&m->masks);
+	strv_free(&m->hidden);
 	memset(m, 0, sizeof *m);
 }

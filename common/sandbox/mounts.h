@@ -16,11 +16,13 @@ struct mounts {
 	struct strv links;   /* pairs: path, target; paths outside the binds */
 	struct strv modules; /* sys.path: library, its lib-dynload, dist-packages */
 	struct strv masks;   /* names in /proc that tell of the host: "cmdline", "sys/"; sorted */
+	struct strv hidden;  /* set-id files below the binds, as paths below /usr: "lib/x/y" */
 };
 
 #define MOUNTS_PYTHON "/usr/bin/python3"
 
-int mounts_find(struct mounts *m, struct err *e);
+/* list names, one a line, set-id files that are to be left out; it need not exist. */
+int mounts_find(struct mounts *m, const char *list, struct err *e);
 void mounts_free(struct mounts *m);
 
 #endif

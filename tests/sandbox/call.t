@@ -1,0 +1,209 @@
+#!/usr/bin/python3
+"""What code finds inside, and what comes back of it."""
+
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import Box, main, same, status, test, true
+
+
+@test
+def function(box):
+    """a function gets its inputs as keywords, returns JSON, prints to the log"""
+    got = box.run('import sys\ndef f(a, b):\n print("out")\n print("err", file=sys.stderr)\n'
+                  ' return {"a": a, "b": [b, None, True, 1.5], "ä": "ü\\n"}',
+                  'f', inputs={'a': 1, 'b': 'x'})
+    status(got, 'ok')
+    same(json.loads(got['result']), {'a': 1, 'b': ['x', None, True, 1.5], 'ä': 'ü\n'})
+    same(got['log'], 'out\nerr\n')
+
+
+@test
+def script(box):
+    """a script runs as __main__ with INPUTS; its stdout is the result, its stderr the log"""
+    got = box.run('import sys\nassert __name__ == "__main__"\nprint(INPUTS["x"] * 2)\n'
+                  'print(__file__, sys.argv, file=sys.stderr)', inputs={'x': 'ab'})
+    status(got, 'ok')
+    same(got['result'], 'abab\n')
+    same(got['log'], "/tool/tool.py ['/tool/tool.py']\n")
+
+
+@test
+def keys(box):
+    """EV_KEYS is a plain dict in builtins, byte for byte what was given"""
+    code = ('import builtins\ndef f():\n'
+            ' return [type(EV_KEYS) is dict, builtins.EV_KEYS is EV_KEYS, dict(EV_KEYS)]')
+    keys = {'A': 'one', 'B_2': 'zwei ü "\\ \n x', 'E': 'x' * 60000}
+    same(box.value(code, keys=keys), [True, True, keys])
+    same(box.value(code), [True, True, {}])
+
+
+@test
+def numpy_scalars(box):
+    """numpy's scalars are the numbers that they hold, other objects are no result"""
+    same(box.value('import numpy as n\ndef f():\n return [n.int64(3), n.float64(.5), n.bool_(1)]'),
+         [3, 0.5, True])
+    status(box.run('def f():\n return object()', 'f'), 'failed')
+    status(box.run('import numpy as n\ndef f():\n return n.float64("nan")', 'f'), 'failed')
+
+
+@test
+def modules(box):
+    """the expert's own modules import from /tool, sub-directories and packages included"""
+    files = {'tool.py': 'import helper, pkg.deep\ndef f():\n return [helper.x, pkg.deep.y]',
+             'helper.py': 'x = 1', 'pkg/__init__.py': '', 'pkg/deep.py': 'y = 2',
+             'sub/own.py': 'import beside, helper\ndef g():\n return [beside.z, helper.x]',
+             'sub/beside.py': 'z = 3'}
+    same(box.value(files), [1, 2])
+    got = box.run(files, calls=[{'file': 'sub/own.py', 'func': 'g'}])
+    status(got, 'ok')
+    same(json.loads(got['result']), [3, 1])
+
+
+@test
+def read_only(box):
+    """/tool and everything but /scratch, /tmp, /dev/shm is read-only"""
+    code = '''
+import os
+def f():
+    out = {}
+    for d in ['/', '/tool', '/cell', '/etc', '/usr/lib/python3.11', '/dev', '/proc', '/scratch',
+              '/scratch/outputs', '/tmp', '/dev/shm', '/etc/ssl/certs', '/usr/lib', '/usr/bin']:
+        try:
+            with open(d + '/new', 'w') as file:
+                file.write('x')
+            out[d] = True
+        except OSError:
+            out[d] = False
+    try:
+        open('/tool/tool.py', 'r+')
+        out['tool.py'] = True
+    except OSError:
+        out['tool.py'] = False
+    return out
+'''
+    same(sorted(k for k, v in box.value(code).items() if v),
+         ['/dev/shm', '/scratch', '/scratch/outputs', '/tmp'])
+
+
+@test
+def contents(box):
+    """no shell, no set-uid program, no host's facts in /etc, /proc, /sys"""
+    code = '''
+import os, stat
+def f():
+    setid, programs, etc = [], [], []
+    for root, dirs, files in os.walk('/'):
+        if root.startswith('/proc'):
+            dirs[:] = []
+            continue
+        for name in files:
+            path = os.path.join(root, name)
+            st = os.lstat(path)
+            if st.st_mode & 0o6000 and stat.S_ISREG(st.st_mode):
+                setid.append(path)
+            if root.endswith('bin'):
+                programs.append(path)
+            if root.startswith('/etc'):
+                etc.append(path)
+    facts = {}
+    for name in ('cmdline', 'version', 'modules', 'kallsyms', 'keys', 'interrupts', 'locks',
+                 'partitions', 'diskstats', 'config.gz', 'vmstat', 'swaps', 'kcore', 'sysrq-trigger'):
+        try:
+            facts[name] = len(open('/proc/' + name, 'rb').read(10))
+        except OSError:
+            facts[name] = 0
+    return [setid, sorted(programs), sorted(etc), sum(facts.values()), os.listdir('/proc/sys'),
+            os.path.exists('/sys'), open('/proc/meminfo').read()[:8], os.uname().nodename]
+'''
+    setid, programs, etc, facts, sys_dir, has_sys, meminfo, node = box.value(code)
+    same(setid, [])
+    same(programs, ['/usr/bin/python3', '/usr/bin/python3.11'])
+    true(all(p.startswith('/etc/alternatives/lib') or p in (
+        '/etc/hosts', '/etc/passwd', '/etc/group', '/etc/nsswitch.conf', '/etc/matplotlibrc')
+        for p in etc), etc)
+    same([facts, sys_dir, has_sys, meminfo, node], [0, [], False, 'MemTotal', 'sandbox'])
+
+
+@test
+def packages(box):
+    """every promised package imports; UTF-8, time zones, random and a process pool work"""
+    code = '''
+import locale, os, sys, zoneinfo, datetime, getpass, tempfile, sqlite3, subprocess
+def work(x):
+    return x * x
+def f():
+    import numpy, pandas, matplotlib, pypdf, PIL.Image, cryptography.fernet, psutil
+    import multiprocessing
+    with multiprocessing.Pool(2) as pool:
+        squares = pool.map(work, [1, 2, 3])
+    key = cryptography.fernet.Fernet.generate_key()
+    token = cryptography.fernet.Fernet(key).encrypt(b'x')
+    db = sqlite3.connect('/scratch/x.db')
+    db.execute('create table t(a)')
+    db.execute('insert into t values (1)')
+    db.commit()
+    zone = datetime.datetime(2024, 7, 1, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin')).utcoffset()
+    psutil.virtual_memory(), psutil.cpu_percent(), psutil.Process().memory_info()
+    out = subprocess.run([sys.executable, '-c', 'print(6*7)'], capture_output=True, text=True)
+    return [squares, len(token) > 50, zone.seconds, locale.getpreferredencoding(),
+            len(open('/dev/urandom', 'rb').read(9)), getpass.getuser(), os.getcwd(),
+            tempfile.gettempdir(), out.stdout, pandas.read_csv('/tool/a.csv').a.sum()]
+'''
+    same(box.value({'tool.py': code, 'a.csv': 'a\n1\n2\n'}, timeout=60000),
+         [[1, 4, 9], True, 7200, 'UTF-8', 9, 'tool', '/scratch', '/tmp', '42\n', 3])
+
+
+@test
+def plot(box):
+    """matplotlib plots at once, without building a font list, and the chart is a PNG"""
+    code = '''
+def f():
+    import matplotlib.font_manager as m
+    import matplotlib.pyplot as plt
+    built = []
+    m.json_dump = lambda *a: built.append(a)
+    plt.plot([1, 2, 3])
+    plt.title('Größe $x^2$')
+    plt.savefig('outputs/chart.png')
+    return len(built)
+'''
+    got = box.run(code, 'f', timeout=60000)
+    status(got, 'ok')
+    same(got['result'], '0')
+    same([(f['name'], f['type'], f['inline']) for f in got['outputs']['files']],
+         [('chart.png', 'image/png', True)])
+    same(got['log'], '')
+
+
+@test
+def exits(box):
+    """a script's exit code 0 is a success, any other and every exit of a function a failure"""
+    for code, want in [('import sys\nprint(1)\nsys.exit()', 'ok'), ('print(1)\nexit(0)', 'ok'),
+                       ('print(1)\nraise SystemExit(3)', 'failed'), ('quit("no")', 'failed')]:
+        got = box.run(code)
+        status(got, want)
+        if want == 'ok':
+            same(got['result'], '1\n')
+    status(box.run('import sys\ndef f():\n sys.exit(0)', 'f'), 'failed')
+
+
+@test
+def tracebacks(box):
+    """the log has the traceback of the tool and nothing of the cell"""
+    got = box.run('def g():\n    1 / 0\ndef f():\n    g()', 'f')
+    status(got, 'failed')
+    true(got['log'].startswith('Traceback') and 'ZeroDivisionError' in got['log'] and
+         '1 / 0' in got['log'] and '/cell/' not in got['log'], got['log'])
+    got = box.run('def f(:\n pass', 'f')
+    status(got, 'failed')
+    true('SyntaxError' in got['log'], got['log'])
+    got = box.run('def g():\n pass', 'f')
+    status(got, 'failed')
+    true('AttributeError' in got['log'], got['log'])
+
+
+main()
