@@ -3,6 +3,7 @@
 #include "run/place.h"
 #include "run/run.h"
 #include "state/livenames.h"
+#include "state/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,31 +133,10 @@ static void say_note(void *ctx, const char *text)
 	program_note(ctx, "%s", text);
 }
 
-/*
- * Text of a tool's. To a terminal, control characters go as \xNN: it must not be driven by data;
- * to anything else the bytes go as they are.
- */
-static void put_text(FILE *f, const char *p, size_t n)
-{
-	if (!isatty(fileno(f))) {
-		fwrite(p, 1, n, f);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-			fprintf(f, "\\x%02x", c);
-		else if (c == 0xc2 && i + 1 < n && (p[i + 1] & 0xe0) == 0x80)
-			fprintf(f, "\\x%02x", (unsigned char)p[++i]);
-		else
-			fputc(c, f);
-	}
-}
-
 static void put_log(void *ctx, const char *p, size_t n)
 {
 	(void)ctx;
-	put_text(stderr, p, n);
+	output_text(stderr, p, n);
 	fflush(stderr);
 }
 
@@ -172,7 +152,7 @@ static void print_envelope(const struct run_outcome *o)
 static void print_text(const struct invocation *in, const struct run_outcome *o)
 {
 	if (o->has_result) {
-		put_text(stdout, buf_str(&o->result), o->result.len);
+		output_text(stdout, buf_str(&o->result), o->result.len);
 		if (o->is_json)
 			putchar('\n');
 	}
@@ -374,7 +354,7 @@ static int run(struct invocation *in, struct err *e)
 	if (check_combination(in, e) < 0 || version_of(in, &who.version, e) < 0 ||
 		state_open(&st, in, STATE_WRITE, e) < 0)
 		return -1;
-	run_sweep(&st, &quiet);
+	session_sweep(&st, &quiet);
 	if (runner_open(&r, &st, &who, e) < 0)
 		return -1;
 	if (runner_view(r)->version == EXPERT_DRAFT && !opt_flag(in, "draft") && !who.session)

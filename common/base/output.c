@@ -175,6 +175,23 @@ void output_say(const struct invocation *in, const char *fmt, ...)
 	printf("%s\n", buf_str(&b));
 }
 
+void output_text(FILE *f, const char *p, size_t n)
+{
+	if (!isatty(fileno(f))) {
+		fwrite(p, 1, n, f);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+			fprintf(f, "\\x%02x", c);
+		else if (c == 0xc2 && i + 1 < n && (p[i + 1] & 0xe0) == 0x80)
+			fprintf(f, "\\x%02x", (unsigned char)p[++i]);
+		else
+			fputc(c, f);
+	}
+}
+
 const char *output_time(int64_t ms, char *buf, size_t n)
 {
 	time_t t = (time_t)(ms / 1000);

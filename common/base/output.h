@@ -24,6 +24,11 @@ int output_object(
 /* A line on stdout for text output; nothing for json and name. */
 void output_say(const struct invocation *in, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/*
+ * Text of somebody else's (a tool's result, a log). To a terminal, control characters go as \xNN: it
+ * must not be driven by data; to anything else the bytes go as they are.
+ */
+void output_text(FILE *f, const char *p, size_t n);
 /* "2026-01-31T12:00:05Z" of ms since the epoch; buf holds at least 24. */
 const char *output_time(int64_t ms, char *buf, size_t n);
 

@@ -1,0 +1,248 @@
+/* evctl-artifact: the files that runs wrote, held until they are fetched. */
+#include "base/file.h"
+#include "base/output.h"
+#include "run/place.h"
+#include "state/livenames.h"
+#include "state/objects.h"
+#include "state/run.h"
+#include "state/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DAY_MS ((int64_t)86400000)
+
+static const struct column columns[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTES", "bytes"},
+	{"TYPE", "type"}, {"EXPERT", "expert"}, {"BUYER", "buyer"}, {"CREATED", "created"},
+	{"FETCHED", "fetched"}, {NULL, NULL}};
+static const struct column details[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTES", "bytes"},
+	{"TYPE", "type"}, {"INLINE", "inline"}, {"SHA256", "sha256"}, {"EXPERT", "expert"},
+	{"TOOL", "tool"}, {"BUYER", "buyer"}, {"OWNER ONLY", "owner_only"}, {"CREATED", "created"},
+	{"FETCHED", "fetched"}, {"LOOK AT IT", "preview"}, {NULL, NULL}};
+
+static int open_state(struct state *st, const struct invocation *in, struct err *e)
+{
+	struct err quiet = {0};
+	const char *buyer = opt(in, "buyer");
+	if ((buyer && name_check("buyer", buyer, e) < 0) || state_open(st, in, STATE_WRITE, e) < 0)
+		return -1;
+	session_sweep(st, &quiet);
+	return 0;
+}
+
+static int do_list(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	if (open_state(&st, in, e) < 0)
+		return -1;
+	json_t *rows = artifact_list(&st, arg(in, 0), opt(in, "buyer"), e);
+	return rows ? output_list(in, columns, rows, e) : -1;
+}
+
+/* A command that shows it in a terminal, where there is one for its type. */
+static json_t *preview_of(const json_t *row)
+{
+	const char *type = json_string_value(json_object_get(row, "type"));
+	const char *with = strncmp(type, "image/", 6) == 0 ? "chafa -"
+			   : strncmp(type, "text/", 5) == 0 || strcmp(type, "application/json") == 0
+				   ? "less"
+				   : NULL;
+	if (!with)
+		return json_null();
+	return json_sprintf("evctl-artifact get %s '%s' --to - | %s",
+		json_string_value(json_object_get(row, "run")),
+		json_string_value(json_object_get(row, "name")), with);
+}
+
+static int do_show(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	ARTIFACT_AUTO a = {0};
+	if (open_state(&st, in, e) < 0 ||
+		artifact_find(&st, arg(in, 0), arg(in, 1), opt(in, "buyer"), &a, e) < 0)
+		return -1;
+	JSON_AUTO rows = artifact_list(&st, arg(in, 0), opt(in, "buyer"), e);
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row)
+	{
+		if (strcmp(json_string_value(json_object_get(row, "name")), a.name) != 0)
+			continue;
+		json_object_set_new(row, "preview", preview_of(row));
+		return output_object(in, details, json_incref(row), e);
+	}
+	return rows ? err_set(e, ERR_NOTFOUND, "no artifact '%s'", a.name) : -1;
+}
+
+/* ---- get ----------------------------------------------------------------------------------- */
+
+static const char *leaf_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat sb;
+	return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
+}
+
+/* Splits --to into the directory that is written to, and the name there. */
+static int target_of(const struct invocation *in, const struct artifact *a, char **dir, char **name)
+{
+	const char *to = opt(in, "to");
+	size_t n = to ? strlen(to) : 0;
+	if (!to || is_dir(to) || (n && to[n - 1] == '/')) {
+		*dir = strdup(to ? to : ".");
+		*name = strdup(leaf_of(a->name));
+	} else {
+		const char *leaf = leaf_of(to);
+		*dir = leaf == to ? strdup(".") : strndup(to, (size_t)(leaf - to));
+		*name = strdup(leaf);
+	}
+	return *dir && *name ? 0 : -1;
+}
+
+static int put_on_stdout(const struct artifact *a, const struct buf *b, struct err *e)
+{
+	if (isatty(STDOUT_FILENO) && strncmp(a->type, "text/", 5) != 0) {
+		err_set(e, ERR_USAGE, "'%s' is %s, which is nothing for a terminal", a->name,
+			a->type);
+		return err_hint(e, "give --to FILE, or pipe it on");
+	}
+	output_text(stdout, buf_str(b), b->len);
+	if (fflush(stdout) == 0)
+		return 0;
+	return err_errno(e, ERR_FAIL, "cannot write the output");
+}
+
+static const struct column got_columns[] = {
+	{"NAME", "name"}, {"TO", "to"}, {"BYTES", "bytes"}, {"SHA256", "sha256"}, {NULL, NULL}};
+
+static int put_in_file(
+	struct invocation *in, const struct artifact *a, const struct buf *b, struct err *e)
+{
+	STR_AUTO dir = NULL;
+	STR_AUTO name = NULL;
+	if (target_of(in, a, &dir, &name) < 0)
+		return err_set(e, ERR_FAIL, "out of memory");
+	FD_AUTO at = place_dir(dir, false, e);
+	if (at < 0 || place_file(at, name, b->data, b->len, opt_flag(in, "yes"), e) < 0)
+		return -1;
+	STR_AUTO to = strcmp(dir, ".") == 0 ? strdup(name) : path_join(dir, name);
+	output_say(in, "%s: %lld bytes, %s", to ? to : name, (long long)a->bytes, a->type);
+	if (in->output == OUTPUT_TEXT)
+		return 0;
+	return output_object(in, got_columns,
+		json_pack("{s:s,s:s,s:s,s:I,s:s,s:s}", "run", a->run, "name", a->name, "to",
+			to ? to : name, "bytes", (json_int_t)a->bytes, "type", a->type, "sha256",
+			a->sha256),
+		e);
+}
+
+static int do_get(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	ARTIFACT_AUTO a = {0};
+	BUF_AUTO b = {0};
+	const char *to = opt(in, "to"), *buyer = opt(in, "buyer");
+	if (open_state(&st, in, e) < 0 ||
+		artifact_find(&st, arg(in, 0), arg(in, 1), buyer, &a, e) < 0 ||
+		objects_read(&st, a.sha256, (size_t)a.bytes, &b, e) < 0)
+		return -1;
+	int r = to && strcmp(to, "-") == 0 ? put_on_stdout(&a, &b, e) : put_in_file(in, &a, &b, e);
+	/* The owner's looking at it is no fetch: the buyer has yet to get it. */
+	return r == 0 && buyer ? artifact_mark_fetched(&st, &a, e) : r;
+}
+
+/* ---- rm, gc -------------------------------------------------------------------------------- */
+
+static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
+
+static int say_removed(struct invocation *in, int64_t n, struct err *e)
+{
+	output_say(in, "removed %lld", (long long)n);
+	if (in->output == OUTPUT_TEXT)
+		return 0;
+	return output_object(in, removed_columns, json_pack("{s:I}", "removed", (json_int_t)n), e);
+}
+
+static int do_rm(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	STRV_AUTO names = {0};
+	int64_t removed;
+	if (open_state(&st, in, e) < 0 || artifact_names(&st, arg(in, 0), NULL, &names, e) < 0 ||
+		program_confirm(in, e, "remove %zu artifact%s of run %s", names.n,
+			names.n == 1 ? "" : "s", arg(in, 0)) < 0 ||
+		artifact_remove(&st, arg(in, 0), &removed, e) < 0)
+		return -1;
+	return say_removed(in, removed, e);
+}
+
+static int do_gc(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	long days;
+	int64_t removed;
+	if (!opt(in, "older")) {
+		err_set(e, ERR_USAGE, "'--older' is missing: of how many days ago");
+		return err_hint(e, "evctl-artifact gc --older 30");
+	}
+	if (opt_int(in, "older", 0, 0, 36500, &days, e) < 0 || open_state(&st, in, e) < 0 ||
+		program_confirm(in, e, "remove %s artifacts older than %ld day%s",
+			opt_flag(in, "unfetched") ? "all" : "fetched", days,
+			days == 1 ? "" : "s") < 0 ||
+		artifact_gc(&st, clock_real_ms() - days * DAY_MS, opt_flag(in, "unfetched"),
+			&removed, e) < 0)
+		return -1;
+	return say_removed(in, removed, e);
+}
+
+static const struct arg_spec list_args[] = {{"RUN", NAME_RUN, NULL, true, false}, {NULL}};
+static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
+static const struct arg_spec artifact_args[] = {
+	{"RUN", NAME_RUN, NULL, false, false}, {"NAME", NAME_ARTIFACT, NULL, false, false}, {NULL}};
+#define BUYER_OPTION                                                                     \
+	{                                                                                \
+		"buyer", 0, "B", "only what this buyer may see", NAME_BUYER, NULL, false \
+	}
+static const struct option_spec buyer_options[] = {BUYER_OPTION, {NULL}};
+static const struct option_spec get_options[] = {
+	{"to", 0, "FILE|DIR|-", "where to (the current directory; '-': stdout)", NAME_FILE, NULL,
+		false},
+	BUYER_OPTION, {NULL}};
+static const struct option_spec gc_options[] = {
+	{"older", 0, "DAYS", "only those made so many days ago or before", NAME_NONE, NULL, false},
+	{"unfetched", 0, NULL, "those that no buyer has fetched, too", NAME_NONE, NULL, false},
+	{NULL}};
+
+static const struct verb verbs[] = {
+	{"list", "list artifacts, of one run or of all", list_args, buyer_options,
+		"  evctl-artifact list\n  evctl-artifact list rabc123 --buyer acme\n", do_list},
+	{"show", "show one", artifact_args, buyer_options, NULL, do_show},
+	{"get", "copy one out, its bytes verified", artifact_args, get_options,
+		"  evctl-artifact get rabc123 chart.png\n"
+		"  evctl-artifact get rabc123 chart.png --to - | chafa -\n",
+		do_get},
+	{"rm", "remove a run's artifacts", run_args, NULL, NULL, do_rm},
+	{"gc", "remove old artifacts that were fetched", NULL, gc_options,
+		"  evctl-artifact gc --older 30 --yes\n", do_gc},
+	{NULL}};
+
+static const struct program program = {.name = "evctl-artifact",
+	.summary = "files that runs wrote under outputs/, held until they are fetched",
+	.examples = "  evctl-artifact list\n"
+		    "  evctl-artifact get rabc123 chart.png --to ~/charts/\n"
+		    "  evctl-artifact gc --older 30 --yes\n",
+	.verbs = verbs,
+	.names = livenames};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}

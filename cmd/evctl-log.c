@@ -1,0 +1,305 @@
+/* evctl-log: what runs did, for the owner; and the audit trail. */
+#include "base/file.h"
+#include "base/output.h"
+#include "state/livenames.h"
+#include "state/run.h"
+#include "state/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DAY_MS ((int64_t)86400000)
+
+static const struct column run_columns[] = {{"RUN", "run"}, {"EXPERT", "expert"},
+	{"VERSION", "version"}, {"TOOL", "tool"}, {"BUYER", "buyer"}, {"SESSION", "session"},
+	{"STATUS", "status"}, {"STARTED", "started"}, {"MS", "ms"}, {"ARTIFACTS", "artifacts"},
+	{NULL, NULL}};
+static const struct column event_columns[] = {{"AT", "at"}, {"METHOD", "method"}, {"HOST", "host"},
+	{"PORT", "port"}, {"PATH", "path"}, {"STATUS", "status"}, {"UP", "up"}, {"DOWN", "down"},
+	{"MS", "ms"}, {"VERDICT", "verdict"}, {NULL, NULL}};
+static const struct column audit_columns[] = {{"SEQ", "seq"}, {"AT", "at"}, {"ACTOR", "actor"},
+	{"ACTION", "action"}, {"OBJECT", "object"}, {"DETAIL", "detail"}, {NULL, NULL}};
+
+static int open_state(struct state *st, const struct invocation *in, struct err *e)
+{
+	struct err quiet = {0};
+	if (state_open(st, in, STATE_WRITE, e) < 0)
+		return -1;
+	session_sweep(st, &quiet);
+	return 0;
+}
+
+static int do_runs(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	long limit;
+	if (opt_int(in, "limit", 0, 1, 1000000000, &limit, e) < 0 || open_state(&st, in, e) < 0)
+		return -1;
+	const struct run_filter f = {
+		.expert = opt(in, "expert"), .buyer = opt(in, "buyer"), .limit = limit};
+	json_t *rows = run_list(&st, &f, e);
+	return rows ? output_list(in, run_columns, rows, e) : -1;
+}
+
+/* ---- show ---------------------------------------------------------------------------------- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "";
+}
+
+static long long number_of(const json_t *o, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(o, key));
+}
+
+static void line(const char *title, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void line(const char *title, const char *fmt, ...)
+{
+	BUF_AUTO b = {0};
+	va_list ap;
+	va_start(ap, fmt);
+	buf_vaddf(&b, fmt, ap);
+	va_end(ap);
+	printf("%-10s ", title);
+	output_text(stdout, buf_str(&b), b.len);
+	putchar('\n');
+}
+
+static void print_head(const json_t *run)
+{
+	const json_t *v = json_object_get(run, "version");
+	line("run", "%s", text_of(run, "run"));
+	if (json_is_integer(v))
+		line("expert", "%s, version %lld", text_of(run, "expert"),
+			(long long)json_integer_value(v));
+	else
+		line("expert", "%s, its draft", text_of(run, "expert"));
+	line("tool", "%s", text_of(run, "tool"));
+	line("for", "%s", text_of(run, "buyer")[0] ? text_of(run, "buyer") : "the builder");
+	if (text_of(run, "session")[0])
+		line("session", "%s", text_of(run, "session"));
+	line("status", "%s%s%s", text_of(run, "status"), text_of(run, "reason")[0] ? ": " : "",
+		text_of(run, "reason"));
+	line("started", "%s", text_of(run, "started"));
+	line("ended", "%s", text_of(run, "ended"));
+}
+
+static void print_detail(const json_t *d)
+{
+	const json_t *limits = json_object_get(d, "limits"), *ph = json_object_get(d, "phases");
+	const json_t *out = json_object_get(d, "egress");
+	if (limits)
+		line("limits", "%lld ms, %lld bytes of memory (by %s)%s%s",
+			number_of(limits, "timeout_ms"), number_of(limits, "memory"),
+			text_of(limits, "bounds"), text_of(d, "limit")[0] ? "; hit: " : "",
+			text_of(d, "limit"));
+	if (ph)
+		line("time",
+			"%lld ms to open, %lld for the gate, %lld to start, %lld in the tool, "
+			"%lld to collect",
+			number_of(ph, "open"), number_of(ph, "gate"), number_of(ph, "start"),
+			number_of(ph, "tool"), number_of(ph, "collect"));
+	if (out)
+		line("egress", "%lld requests, %lld refused, %lld failed, %lld bytes up, %lld down",
+			number_of(out, "requests"), number_of(out, "refused"),
+			number_of(out, "failed"), number_of(out, "up"), number_of(out, "down"));
+	size_t i;
+	json_t *leak;
+	json_array_foreach(json_object_get(d, "leaks"), i, leak)
+	{
+		line("leak", "%s", json_string_value(leak));
+	}
+}
+
+static void print_lists(const json_t *run)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(json_object_get(run, "egress"), i, row)
+	{
+		line("request", "%s %s:%lld%s -> %lld %s", text_of(row, "method"),
+			text_of(row, "host"), number_of(row, "port"), text_of(row, "path"),
+			number_of(row, "status"), text_of(row, "verdict"));
+	}
+	json_array_foreach(json_object_get(run, "artifacts"), i, row)
+	{
+		line("artifact", "%s (%lld bytes, %s)", text_of(row, "name"),
+			number_of(row, "bytes"), text_of(row, "type"));
+	}
+	json_array_foreach(json_object_get(run, "withheld"), i, row)
+	{
+		line("withheld", "%s: %s", text_of(row, "name"), text_of(row, "why"));
+	}
+}
+
+static int print_run(struct invocation *in, json_t *run, struct err *e)
+{
+	const json_t *text = json_object_get(run, "log");
+	const char *log = text_of(run, "log");
+	size_t n = json_string_length(text);
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, run_columns, json_incref(run), e);
+	print_head(run);
+	print_detail(json_object_get(run, "detail"));
+	print_lists(run);
+	if (n) {
+		printf("log\n");
+		output_text(stdout, log, n);
+		if (log[n - 1] != '\n')
+			putchar('\n');
+	}
+	return 0;
+}
+
+static bool has_ended(const json_t *run)
+{
+	return strcmp(text_of(run, "status"), "running") != 0;
+}
+
+/* A log that was removed, or is yet to come, is no reason not to tell the rest. */
+static int add_sealed(struct state *st, json_t *run, const char *id, bool input, struct err *e)
+{
+	SECRET_AUTO text = {0};
+	struct err none = {0};
+	if (run_open_log(st, id, input, &text, &none) < 0 && none.code != ERR_NOTFOUND) {
+		*e = none;
+		return -1;
+	}
+	json_object_set_new(run, input ? "input" : "log",
+		none.code ? json_null() : json_text(text.data ? text.data : "", text.n));
+	return 0;
+}
+
+static int show_input(struct state *st, const char *id, struct err *e)
+{
+	SECRET_AUTO text = {0};
+	if (run_open_log(st, id, true, &text, e) < 0)
+		return -1;
+	output_text(stdout, text.data, text.n);
+	putchar('\n');
+	return 0;
+}
+
+static int do_show(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	const char *id = arg(in, 0);
+	if (open_state(&st, in, e) < 0)
+		return -1;
+	JSON_AUTO run = run_show(&st, id, e);
+	if (!run || state_unlock(&st, e) < 0)
+		return -1;
+	if (opt_flag(in, "input") && in->output == OUTPUT_TEXT)
+		return show_input(&st, id, e);
+	json_t *events = run_events(&st, id, e);
+	if (!events)
+		return -1;
+	json_object_set_new(run, "egress", events);
+	if (has_ended(run) && add_sealed(&st, run, id, false, e) < 0)
+		return -1;
+	if (opt_flag(in, "input") && add_sealed(&st, run, id, true, e) < 0)
+		return -1;
+	return print_run(in, run, e);
+}
+
+/* ---- the others ---------------------------------------------------------------------------- */
+
+static int do_egress(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	if (open_state(&st, in, e) < 0)
+		return -1;
+	json_t *rows = run_events(&st, arg(in, 0), e);
+	return rows ? output_list(in, event_columns, rows, e) : -1;
+}
+
+static const struct column verified_columns[] = {{"ROWS", "rows"}, {"OK", "ok"}, {NULL, NULL}};
+
+static int verify_audit(struct invocation *in, struct state *st, struct err *e)
+{
+	int64_t rows;
+	if (audit_verify(st, &rows, e) < 0)
+		return -1;
+	output_say(in, "%lld rows, and the chain holds", (long long)rows);
+	if (in->output == OUTPUT_TEXT)
+		return 0;
+	return output_object(
+		in, verified_columns, json_pack("{s:I,s:b}", "rows", (json_int_t)rows, "ok", 1), e);
+}
+
+static int do_audit(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	if (state_open(&st, in, STATE_READ, e) < 0)
+		return -1;
+	if (opt_flag(in, "verify"))
+		return verify_audit(in, &st, e);
+	json_t *rows = audit_list(&st, e);
+	return rows ? output_list(in, audit_columns, rows, e) : -1;
+}
+
+static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
+
+static int do_gc(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	long days;
+	int64_t removed;
+	if (!opt(in, "older")) {
+		err_set(e, ERR_USAGE, "'--older' is missing: of how many days ago");
+		return err_hint(e, "evctl-log gc --older 30");
+	}
+	if (opt_int(in, "older", 0, 0, 36500, &days, e) < 0 || open_state(&st, in, e) < 0 ||
+		program_confirm(in, e, "remove logs and inputs of runs older than %ld day%s", days,
+			days == 1 ? "" : "s") < 0 ||
+		run_gc_logs(&st, clock_real_ms() - days * DAY_MS, &removed, e) < 0)
+		return -1;
+	output_say(in, "removed %lld", (long long)removed);
+	if (in->output == OUTPUT_TEXT)
+		return 0;
+	return output_object(
+		in, removed_columns, json_pack("{s:I}", "removed", (json_int_t)removed), e);
+}
+
+static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
+static const struct option_spec runs_options[] = {
+	{"expert", 0, "E", "only of this expert", NAME_EXPERT, NULL, false},
+	{"buyer", 0, "B", "only of this buyer", NAME_BUYER, NULL, false},
+	{"limit", 0, "N", "only the newest N", NAME_NONE, NULL, false}, {NULL}};
+static const struct option_spec show_options[] = {
+	{"input", 0, NULL, "show what the tool was given", NAME_NONE, NULL, false}, {NULL}};
+static const struct option_spec audit_options[] = {
+	{"verify", 0, NULL, "check that the chain holds", NAME_NONE, NULL, false}, {NULL}};
+static const struct option_spec gc_options[] = {
+	{"older", 0, "DAYS", "of runs that ended so many days ago or before", NAME_NONE, NULL,
+		false},
+	{NULL}};
+
+static const struct verb verbs[] = {
+	{"runs", "list runs, newest first", NULL, runs_options,
+		"  evctl-log runs --expert crm-helper --limit 20\n", do_runs},
+	{"show", "show a run: verdict, limits, time, egress, log", run_args, show_options,
+		"  evctl-log show rabc123\n  evctl-log show rabc123 --input\n", do_show},
+	{"egress", "list the requests of a run", run_args, NULL, NULL, do_egress},
+	{"audit", "list who changed what", NULL, audit_options, "  evctl-log audit --verify\n",
+		do_audit},
+	{"gc", "remove the logs and inputs of old runs", NULL, gc_options,
+		"  evctl-log gc --older 30 --yes\n", do_gc},
+	{NULL}};
+
+static const struct program program = {.name = "evctl-log",
+	.summary = "what runs did, and the audit trail",
+	.examples = "  evctl-log runs\n"
+		    "  evctl-log show rabc123\n"
+		    "  evctl-log egress rabc123 -o json\n"
+		    "  evctl-log audit --verify\n",
+	.verbs = verbs,
+	.names = livenames};
+
+int main(int argc, char **argv)
+{
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,216 @@
+#include "state/session.h"
+
+#include "base/file.h"
+#include "base/output.h"
+#include "base/proc.h"
+#include "state/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define END_WAIT_MS 5000
+
+void session_free(struct session *s)
+{
+	free(s->expert);
+	free(s->buyer);
+	*s = (struct session){0};
+}
+
+int session_dir(const struct state *st, struct err *e)
+{
+	STR_AUTO path = path_join(st->dir, "sessions");
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_errno(e, ERR_STATE, "cannot make '%s'", path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		err_errno(e, ERR_STATE, "cannot open '%s'", path);
+	return fd;
+}
+
+int session_add(struct state *st, const struct session *s, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"INSERT INTO sessions (id, expert, version, buyer, pid, pid_start, idle_s, "
+		"started) "
+		"SELECT ?, id, ?, ?, ?, ?, ?, ? FROM experts WHERE name = ?",
+		"sisiiiis", s->id, (int64_t)s->version, s->buyer, (int64_t)s->pid, s->pid_start,
+		s->idle_s, s->started, s->expert);
+	if (r == 0 && db_changes(st->db) != 1)
+		r = err_set(e, ERR_NOTFOUND, "no expert '%s'", s->expert);
+	return state_finish(st, r, "session start", s->id,
+		json_pack("{s:s,s:i,s:s?}", "expert", s->expert, "version", s->version, "buyer",
+			s->buyer),
+		e);
+}
+
+#define COLUMNS                                                                                \
+	"s.id, x.name, s.version, s.buyer, s.pid, s.pid_start, s.idle_s, s.started, s.ended, " \
+	"s.reason, (SELECT count(*) FROM runs r WHERE r.session = s.id)"
+
+static int no_session(const char *id, const char *reason, struct err *e)
+{
+	if (reason)
+		err_set(e, ERR_NOTFOUND, "session '%.40s' has ended: %s", id, reason);
+	else
+		err_set(e, ERR_NOTFOUND, "no session '%.40s'", id);
+	return err_hint(e, reason ? "evctl-session start EXPERT" : "evctl-session list");
+}
+
+int session_find(struct state *st, const char *id, struct session *s, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " COLUMNS
+		" FROM sessions s JOIN experts x ON x.id = s.expert WHERE s.id = ?",
+		"s", id);
+	int r = q ? query_step(q, e) : -1;
+	if (r < 0)
+		return -1;
+	if (r == 0)
+		return no_session(id, NULL, e);
+	if (!col_null(q, 8))
+		return no_session(id, col_text(q, 9), e);
+	*s = (struct session){.expert = strdup(col_text(q, 1)),
+		.buyer = col_null(q, 3) ? NULL : strdup(col_text(q, 3)),
+		.version = (int)col_int(q, 2),
+		.pid = (pid_t)col_int(q, 4),
+		.pid_start = col_int(q, 5),
+		.idle_s = col_int(q, 6),
+		.started = col_int(q, 7)};
+	snprintf(s->id, sizeof s->id, "%s", col_text(q, 0));
+	s->live = proc_alive(s->pid, s->pid_start);
+	if (s->live)
+		return 0;
+	session_free(s);
+	return no_session(id, "its keeper is gone", e);
+}
+
+static json_t *time_or_null(struct query *q, int i)
+{
+	char when[24];
+	return col_null(q, i) ? json_null() : json_string(output_time(col_int(q, i), when, 24));
+}
+
+static json_t *session_row(struct query *q)
+{
+	int64_t version = col_int(q, 2);
+	return json_pack("{s:s,s:s,s:o,s:s?,s:I,s:I,s:o,s:o,s:s?}", "session", col_text(q, 0),
+		"expert", col_text(q, 1), "version",
+		version ? json_integer(version) : json_string("draft"), "buyer", col_text(q, 3),
+		"idle", (json_int_t)col_int(q, 6), "runs", (json_int_t)col_int(q, 10), "started",
+		time_or_null(q, 7), "ended", time_or_null(q, 8), "reason", col_text(q, 9));
+}
+
+json_t *session_list(struct state *st, bool all, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT " COLUMNS " FROM sessions s JOIN experts x ON x.id = s.expert "
+		"WHERE ? OR s.ended IS NULL ORDER BY s.started DESC, s.id",
+		"i", (int64_t)all);
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(rows, session_row(q));
+	if (r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}
+
+/* ---- ends ---------------------------------------------------------------------------------- */
+
+static void remove_files(int dir, const char *id)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%s.sock", id);
+	unlinkat(dir, name, 0);
+	snprintf(name, sizeof name, "%s.end", id);
+	unlinkat(dir, name, 0);
+}
+
+/* The keeper's own word for its end, if it had the time; a single line. */
+static void read_reason(int dir, const char *id, char *out, size_t n)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%s.end", id);
+	FD_AUTO fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, out, n - 1);
+	out[len < 0 ? 0 : len] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	if (!out[0])
+		snprintf(out, n, "its keeper was killed");
+}
+
+static int close_row(struct state *st, const char *id, const char *reason, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = db_exec(st->db, e,
+		"UPDATE sessions SET ended = ?, reason = ? WHERE id = ? AND ended IS NULL", "iss",
+		clock_real_ms(), reason, id);
+	return state_finish(st, r, "session end", id, json_pack("{s:s}", "reason", reason), e);
+}
+
+/* SIGKILL through a pidfd, so that a reused number cannot be hit. */
+static int kill_keeper(const struct session *s, struct err *e)
+{
+	FD_AUTO pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	if (pidfd < 0 || !proc_alive(s->pid, s->pid_start))
+		return 0;
+	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+		return err_errno(e, ERR_FAIL, "cannot end the keeper of session '%s'", s->id);
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	if (poll(&p, 1, END_WAIT_MS) == 1)
+		return 0;
+	return err_set(e, ERR_FAIL, "the keeper of session '%s' does not end", s->id);
+}
+
+int session_end(struct state *st, const struct session *s, const char *reason, struct err *e)
+{
+	FD_AUTO dir = session_dir(st, e);
+	if (dir < 0 || kill_keeper(s, e) < 0 || close_row(st, s->id, reason, e) < 0)
+		return -1;
+	remove_files(dir, s->id);
+	return 0;
+}
+
+static int find_dead(struct state *st, struct strv *ids, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		st->db, e, "SELECT id, pid, pid_start FROM sessions WHERE ended IS NULL", "");
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		if (!proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
+			strv_add(ids, col_text(q, 0));
+	return r;
+}
+
+int session_sweep(struct state *st, struct err *e)
+{
+	STRV_AUTO ids = {0};
+	if (find_dead(st, &ids, e) < 0)
+		return -1;
+	FD_AUTO dir = ids.n ? session_dir(st, e) : -1;
+	if (ids.n && dir < 0)
+		return -1;
+	for (size_t i = 0; i < ids.n; i++) {
+		char reason[128];
+		read_reason(dir, ids.v[i], reason, sizeof reason);
+		if (close_row(st, ids.v[i], reason, e) < 0)
+			return -1;
+		remove_files(dir, ids.v[i]);
+	}
+	return run_sweep(st, e);
+}
