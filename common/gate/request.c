@@ -764,7 +764,7 @@ static void put_refusal(struct request *r)
 	struct buf body = {0};
 	char head[512];
 	r->status = r->no.status;
-	r->close = r->close || !r->body_done || !r->head.method.n;
+	r->close = r->close || !r->body_done || r->status == 400;
 	buf_addf(&body, "{\"error\":\"%s\",\"reason\":\"%s\"", r->no.why, r->no.reason);
 	if (r->no.hint[0])
 		buf_addf(&body, ",\"hint\":\"%s\"", r->no.hint);

@@ -206,6 +206,7 @@ class Upstream:
 
     def one(self, conn):
         seen = Seen()
+        seen.local = conn.getsockname()[0]
         self.seen.append(seen)
         conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         conn.settimeout(60)
@@ -369,7 +370,7 @@ class Gate:
         for p in ports:
             try:
                 s = socket.create_server(("127.0.0.1", p), backlog=512)
-            except PermissionError:
+            except OSError:  # not allowed, or taken by an upstream
                 s = socket.create_server(("127.0.0.1", 0), backlog=512)
             self.port[p] = s.getsockname()[1]
             listeners.append(s)
@@ -454,17 +455,17 @@ class Gate:
             s.sendall(data)
         except OSError:
             pass
-        out = b""
+        out = bytearray()
         try:
             while True:
-                got = s.recv(65536)
+                got = s.recv(1 << 20)
                 if not got:
                     break
                 out += got
         except OSError as e:
             self.broke = e
         s.close()
-        return out
+        return bytes(out)
 
     def get(self, path="/", host="api.x.example", method="GET", headers=(), body=b"", **how):
         """One request with Connection: close; an Answer."""
@@ -513,17 +514,18 @@ class Answer:
     continued = False
 
     def dechunk(self, rest):
-        while b"\r\n" in rest:
-            size, rest = rest.split(b"\r\n", 1)
-            n = int(size, 16)
-            if len(rest) < n + 2:
-                self.body += rest[:n]
-                return
-            self.body += rest[:n]
-            rest = rest[n + 2:]
-            if n == 0:
-                self.whole = True
-                return
+        parts, at = [], 0
+        while not self.whole:
+            end = rest.find(b"\r\n", at)
+            if end < 0:
+                break
+            n = int(rest[at:end], 16)
+            parts.append(rest[end + 2:end + 2 + n])
+            at = end + 2 + n + 2
+            if at > len(rest):
+                break
+            self.whole = n == 0
+        self.body = b"".join(parts)
 
     def json(self):
         return json.loads(self.body)
