@@ -481,8 +481,9 @@ static int run_rm(struct invocation *in, struct err *e)
 			x.id) < 0)
 		return -1;
 	if (program_confirm(in, e,
-		    "remove expert '%s' with %lld published versions and the keys of %lld buyers",
-		    x.name, (long long)versions, (long long)buyers) < 0 ||
+		    "remove expert '%s' (%lld published version%s, keys of %lld buyer%s)", x.name,
+		    (long long)versions, versions == 1 ? "" : "s", (long long)buyers,
+		    buyers == 1 ? "" : "s") < 0 ||
 		expert_remove(&st, &x, e) < 0)
 		return -1;
 	output_say(in, "removed expert %s; its directory is left alone", x.name);

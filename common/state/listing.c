@@ -194,11 +194,20 @@ void listing_text(const json_t *l, struct buf *b)
 
 /* ---- Markdown ------------------------------------------------------------------------------ */
 
-/* Every ASCII punctuation character may be escaped, so all that could start markup is. */
+/*
+ * One paragraph: newlines become spaces, so that only its start could begin a block, and what can
+ * begin inline markup anywhere is escaped.
+ */
 static void add_escaped(struct buf *b, const char *s)
 {
+	s += strspn(s, " \t\n");
+	size_t digits = strspn(s, "0123456789");
+	buf_add(b, s, digits);
+	s += digits;
+	if (*s && strchr("#+-=.)", *s))
+		buf_addc(b, '\\');
 	for (; *s; s++) {
-		if (strchr("\\`*_{}[]()<>#+-.!|~&:@=\"'", *s))
+		if (strchr("\\`*_[]<>&|~", *s))
 			buf_addc(b, '\\');
 		buf_addc(b, *s == '\n' || *s == '\t' ? ' ' : *s);
 	}

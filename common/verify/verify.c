@@ -3,6 +3,7 @@
 #include "state/cred.h"
 #include "verify/findings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,13 +54,18 @@ static bool is_bound_here(const struct verify_input *in, const char *name)
 /* The one attached host that injects nothing, where there is just one: what is to be bound. */
 static void free_host(const struct verify_input *in, char out[HOST_TEXT_MAX])
 {
+	const struct expert_host *only = NULL;
 	size_t n = 0;
-	strcpy(out, "HOST");
-	for (size_t i = 0; i < in->nhosts; i++)
-		if (!in->hosts[i].credential && n++ == 0)
-			expert_host_text(&in->hosts[i], out);
-	if (n != 1)
-		strcpy(out, "HOST");
+	for (size_t i = 0; i < in->nhosts; i++) {
+		if (in->hosts[i].credential)
+			continue;
+		only = &in->hosts[i];
+		n++;
+	}
+	if (n == 1)
+		expert_host_text(only, out);
+	else
+		snprintf(out, HOST_TEXT_MAX, "HOST");
 }
 
 char *verify_hint(const struct verify_input *in, const char *name)
