@@ -383,16 +383,6 @@ static int refuse_red(const struct expert_view *v, const json_t *verdict, struct
 	return err_hint(e, "evctl-verify %s; --force publishes it all the same", v->name);
 }
 
-static int note_code(struct expert_view *v, struct err *e)
-{
-	char id[65];
-	if (diff_code_id(&v->t, id, e) < 0)
-		return -1;
-	return json_object_set_new(v->reads, "code", json_string(id)) < 0
-		       ? err_set(e, ERR_FAIL, "out of memory")
-		       : 0;
-}
-
 static int print_published(
 	const struct invocation *in, const char *name, int version, json_t *verdict, struct err *e)
 {
@@ -431,8 +421,7 @@ static int run_publish(struct invocation *in, struct err *e)
 	if (red)
 		json_array_insert_new(
 			json_object_get(verdict, "flags"), 0, json_string("! forced"));
-	if (note_code(&v, e) < 0 ||
-		expert_publish(&st, &v, v.reads, verify_status(verdict), red, &version, e) < 0)
+	if (expert_publish(&st, &v, v.reads, verify_status(verdict), red, &version, e) < 0)
 		return -1;
 	return print_published(in, v.name, version, verdict, e);
 }

@@ -149,5 +149,10 @@ int expert_names(struct state *st, struct strv *out, struct err *e);
 int snapshot_pack(const struct tree *t, struct buf *out, struct err *e);
 /* Trusts nothing: anything that snapshot_pack() would not have made is ERR_STATE. */
 int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e);
+/*
+ * What tells one state of the code from another, expert.yaml aside: 64 hex digits; out holds 65.
+ * Kept with a snapshot's findings as `code`.
+ */
+int snapshot_code_id(const struct tree *t, char out[65], struct err *e);
 
 #endif

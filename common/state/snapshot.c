@@ -120,6 +120,22 @@ int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e)
 	return err_set(e, ERR_STATE, "published code is damaged");
 }
 
+int snapshot_code_id(const struct tree *t, char out[65], struct err *e)
+{
+	BUF_AUTO b = {0};
+	struct tree code = {.files = calloc(t->n + 1, sizeof *code.files)};
+	if (!code.files)
+		return err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->files[i].path, MANIFEST_FILE) != 0)
+			code.files[code.n++] = t->files[i];
+	int r = snapshot_pack(&code, &b, e);
+	free(code.files); /* the files themselves are t's */
+	if (r == 0)
+		seal_sha256_hex(out, b.data, b.len);
+	return r;
+}
+
 /* ---- publishing ---------------------------------------------------------------------------- */
 
 static int put_snapshot(struct state *st, const struct expert_view *v, const json_t *findings,
@@ -130,10 +146,15 @@ static int put_snapshot(struct state *st, const struct expert_view *v, const jso
 	BUF_AUTO reads = {0};
 	BUF_AUTO manifest = {0};
 	JSON_AUTO m = manifest_to_json(&v->m);
-	if (!m)
+	JSON_AUTO found = json_copy((json_t *)findings);
+	char id_text[65];
+	if (!m || !found)
 		return err_set(e, ERR_FAIL, "out of memory");
+	if (snapshot_code_id(&v->t, id_text, e) < 0)
+		return -1;
+	json_object_set_new(found, "code", json_string(id_text));
 	json_to_buf(m, &manifest);
-	json_to_buf(findings, &reads);
+	json_to_buf(found, &reads);
 	if (buf_failed(&manifest) || buf_failed(&reads))
 		return err_set(e, ERR_FAIL, "out of memory");
 	struct seal_id sid = {"snapshots", id, v->name, version};

@@ -3,24 +3,7 @@
 #include "manifest/text.h"
 #include "verify/verify.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int diff_code_id(const struct tree *t, char out[65], struct err *e)
-{
-	BUF_AUTO b = {0};
-	struct tree code = {.files = calloc(t->n + 1, sizeof *code.files)};
-	if (!code.files)
-		return err_set(e, ERR_FAIL, "out of memory");
-	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(t->files[i].path, MANIFEST_FILE) != 0)
-			code.files[code.n++] = t->files[i];
-	int r = snapshot_pack(&code, &b, e);
-	free(code.files); /* the files themselves are t's */
-	if (r == 0)
-		seal_sha256_hex(out, b.data, b.len);
-	return r;
-}
 
 /* ---- tools --------------------------------------------------------------------------------- */
 
@@ -172,7 +155,7 @@ json_t *diff_make(
 	const struct expert_view *published, const struct expert_view *draft, struct err *e)
 {
 	char id[65];
-	if (diff_code_id(&draft->t, id, e) < 0)
+	if (snapshot_code_id(&draft->t, id, e) < 0)
 		return NULL;
 	bool same = strcmp(id, json_text_of(published->reads, "code")) == 0;
 	json_t *d = json_pack("{s:s,s:i,s:b,s:s,s:b,s:o,s:o,s:o,s:o}", "expert", draft->name,

@@ -19,7 +19,5 @@ json_t *diff_make(
 	const struct expert_view *published, const struct expert_view *draft, struct err *e);
 /* Lines "+ host x", "- tool y", "~ tool z: input, timeout". */
 void diff_text(const json_t *diff, struct buf *out);
-/* What tells one state of the code from another, expert.yaml aside: 64 hex digits; out holds 65. */
-int diff_code_id(const struct tree *t, char out[65], struct err *e);
 
 #endif
