@@ -1,10 +1,13 @@
 /* evctl-conn: outside APIs that an expert calls through the broker. */
 #include "base/file.h"
 #include "base/output.h"
+#include "broker/call.h"
+#include "run/source.h"
 #include "state/conn.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CA_MAX ((size_t)1 << 20)
 
@@ -118,7 +121,7 @@ static int run_add(struct invocation *in, struct err *e)
 	return report(in, &st, name, line, e);
 }
 
-static int run_list(struct invocation *in, struct err *e)
+static int list_all(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st;
 	if (state_open(&st, in, STATE_READ, e) < 0)
@@ -135,7 +138,7 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 	return conn_find(st, arg(in, 0), c, e);
 }
 
-static int run_show(struct invocation *in, struct err *e)
+static int show_one(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st;
 	CONN_AUTO c = {0};
@@ -297,6 +300,126 @@ static int run_withdraw(struct invocation *in, struct err *e)
 	return 0;
 }
 
+/* ---- calls --------------------------------------------------------------------------------- */
+
+static int unlocked(struct state *st, struct invocation *in, struct err *e)
+{
+	if (state_open(st, in, STATE_WRITE, e) < 0 || state_unlock(st, e) < 0)
+		return -1;
+	return upstream_init() == 0 ? 0 : err_set(e, ERR_FAIL, "cannot set up HTTP");
+}
+
+/* "@F" is a file, "@-" stdin, all else the body itself. One byte over the cap tells of more. */
+static int read_data(const struct invocation *in, struct buf *b, struct err *e)
+{
+	const char *data = opt(in, "data");
+	b->limit = BROKER_BODY_MAX + 2;
+	if (!data)
+		return 0;
+	if (data[0] != '@')
+		buf_adds(b, data);
+	else if (strcmp(data, "@-") == 0)
+		fd_read_all(STDIN_FILENO, b);
+	else if (file_read(data + 1, b, e) < 0)
+		return -1;
+	return buf_failed(b) ? err_set(e, ERR_USAGE, "the request's body is over 256 KB") : 0;
+}
+
+static bool in_source(void *ctx, const void *p, size_t n)
+{
+	return source_find(ctx, p, n);
+}
+
+static int say_saved(const struct invocation *in, const struct broker_reply *r)
+{
+	output_say(in, "%s available as a run artifact (%zu bytes, %s): evctl-artifact get %s %s",
+		opt(in, "save"), r->bytes, r->type, r->run, opt(in, "save"));
+	return 0;
+}
+
+static int print_reply(struct invocation *in, const struct broker_reply *r)
+{
+	if (in->output == OUTPUT_JSON) {
+		JSON_AUTO j = broker_reply_json(r, opt(in, "save"));
+		json_object_set_new(j, "run", json_string(r->run));
+		json_object_set_new(j, "ms", json_integer(r->ms));
+		json_dumpf(j, stdout, JSON_COMPACT);
+		putchar('\n');
+		return 0;
+	}
+	if (in->output == OUTPUT_NAME)
+		return printf("%s\n", r->run) < 0;
+	if (r->status < 200 || r->status > 299)
+		program_note(in, "the answer's status is %d", r->status);
+	if (r->saved)
+		return say_saved(in, r);
+	fwrite(buf_str(&r->body), 1, r->body.len, stdout);
+	if (isatty(STDOUT_FILENO) && r->body.len && r->body.data[r->body.len - 1] != '\n')
+		putchar('\n');
+	return 0;
+}
+
+static int call(struct invocation *in, struct state *st, const struct expert_view *v, struct err *e)
+{
+	STRV_AUTO headers = {0};
+	BUF_AUTO body = {0};
+	BROKER_REPLY_AUTO reply = {0};
+	struct broker b = {0};
+	struct source *source = source_new(&v->t);
+	opt_all(in, "header", &headers);
+	struct broker_call c = {.view = v,
+		.connection = arg(in, 1),
+		.buyer = opt(in, "buyer"),
+		.method = arg(in, 2),
+		.url = arg(in, 3),
+		.headers = &headers,
+		.has_body = opt(in, "data") != NULL,
+		.save = opt(in, "save"),
+		.cancel_fd = -1,
+		.holds_source = in_source,
+		.ctx = source};
+	int r = source ? read_data(in, &body, e) : err_set(e, ERR_FAIL, "out of memory");
+	c.body = body.data;
+	c.nbody = body.len;
+	if (r == 0)
+		r = broker_call(&b, st, &c, &reply, e);
+	if (r == 0)
+		print_reply(in, &reply);
+	broker_free(&b);
+	source_free(source);
+	return r;
+}
+
+static int run_call(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	EXPERT_VIEW_AUTO v = {0};
+	const char *buyer = opt(in, "buyer");
+	if (buyer && name_check("buyer", buyer, e) < 0)
+		return -1;
+	if (unlocked(&st, in, e) < 0 ||
+		expert_load(&st, arg(in, 0), buyer ? EXPERT_PUBLISHED : EXPERT_DEFAULT, &v, e) < 0)
+		return -1;
+	return call(in, &st, &v, e);
+}
+
+static const struct column test_columns[] = {
+	{"HOST", "host"}, {"RESULT", "result"}, {"STATUS", "status"}, {"WHY", "why"}, {NULL, NULL}};
+
+static int run_test(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st;
+	CONN_AUTO c = {0};
+	bool all;
+	if (unlocked(&st, in, e) < 0 || conn_find(&st, arg(in, 0), &c, e) < 0)
+		return -1;
+	json_t *rows = broker_test(&st, &c, opt(in, "path") ? opt(in, "path") : "/", &all, e);
+	if (!rows)
+		return -1;
+	in->exit_code = all ? 0 : ERR_FINDINGS;
+	return output_list(in, test_columns, rows, e);
+}
+
 /* ---- the table ----------------------------------------------------------------------------- */
 
 static const struct arg_spec new_name[] = {{"NAME", NAME_NONE, NULL, false, false}, {NULL}};
@@ -338,23 +461,42 @@ static const struct option_spec withdraw_options[] = {
 	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
 	{"buyer", 0, "B", "by this buyer", NAME_BUYER, NULL, false}, {NULL}};
 
+static const struct arg_spec call_args[] = {{"E", NAME_EXPERT, NULL, false, false},
+	{"NAME", NAME_CONNECTION, NULL, false, false}, {"METHOD", NAME_NONE, NULL, false, false},
+	{"URL", NAME_NONE, NULL, false, false}, {NULL}};
+static const struct option_spec call_options[] = {
+	{"header", 0, "'N: V'", "a header to send; may be given again", NAME_NONE, NULL, true},
+	{"data", 0, "@F|TEXT", "the body: a file ('@-': stdin) or the text itself", NAME_NONE, NULL,
+		false},
+	{"buyer", 0, "B", "as this buyer", NAME_BUYER, NULL, false},
+	{"save", 0, "NAME", "keep a 2xx answer's body as a run artifact", NAME_NONE, NULL, false},
+	{NULL}};
+static const struct option_spec test_options[] = {
+	{"path", 0, "PATH", "ask for this path instead of '/'", NAME_NONE, NULL, false}, {NULL}};
+
 static const struct verb verbs[] = {
 	{"add", "add a connection; the key comes by prompt, file or descriptor", new_name,
 		add_options,
 		"  evctl-conn add images --host api.images.example --env IMAGES_KEY --auth "
 		"bearer\n",
 		run_add},
-	{"list", "list connections, keys masked", NULL, NULL, NULL, run_list},
-	{"show", "show one", name_arg, NULL, NULL, run_show},
+	{"list", "list connections, keys masked", NULL, NULL, NULL, list_all},
+	{"show", "show one", name_arg, NULL, NULL, show_one},
 	{"set", "change hosts, env, auth, flags", name_arg, set_options, NULL, run_set},
 	{"rotate", "give a new key", name_arg, value_options, NULL, run_rotate},
 	{"rm", "remove one that no expert has", name_arg, NULL, NULL, run_rm},
+	{"test", "ask each host, harmlessly: reachable, unauthorised or refused", name_arg,
+		test_options, NULL, run_test},
 	{"grant", "give it to an expert, and say who pays", grant_args, grant_options, NULL,
 		run_grant},
 	{"revoke", "take it from an expert", grant_args, NULL, NULL, run_revoke},
 	{"supply", "store a buyer's own key for an expert", name_arg, supply_options, NULL,
 		run_supply},
 	{"withdraw", "remove a buyer's own key", name_arg, withdraw_options, NULL, run_withdraw},
+	{"call", "call the API as the expert does, with the key put in", call_args, call_options,
+		"  evctl-conn call crm-helper images POST https://api.images.example/v1/draw \\\n"
+		"      --data '{\"prompt\": \"a cat\"}' --save cat.png\n",
+		run_call},
 	{NULL}};
 
 static const struct program program = {.name = "evctl-conn",
