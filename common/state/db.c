@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,24 @@ static int check_version(struct db *db, struct err *e)
 	return 0;
 }
 
+/* A reader cannot take back what a crash left half done outside the log; a writer does by reading. */
+static void take_back(const char *path)
+{
+	struct db *db = NULL;
+	struct err quiet = {0};
+	int64_t version;
+	if (open_handle(&db, path, SQLITE_OPEN_READWRITE, &quiet) == 0)
+		db_version(db, &version, &quiet);
+	db_close(&db);
+}
+
+static bool has_journal(const char *path)
+{
+	char journal[PATH_MAX];
+	return snprintf(journal, sizeof journal, "%s-journal", path) < (int)sizeof journal &&
+	       access(journal, F_OK) == 0;
+}
+
 int db_open(struct db **out, const char *path, bool read_only, struct err *e)
 {
 	*out = NULL;
@@ -112,6 +131,8 @@ int db_open(struct db **out, const char *path, bool read_only, struct err *e)
 		err_set(e, ERR_STATE, "there is no state file: '%s'", path);
 		return err_hint(e, "evctl init");
 	}
+	if (read_only && has_journal(path))
+		take_back(path);
 	struct db *db = NULL;
 	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	if (open_handle(&db, path, flags, e) < 0)
@@ -327,15 +348,17 @@ int db_script(struct db *db, const char *sql, struct err *e)
 	return sqlite3_exec(db->h, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db->h, e);
 }
 
-/* SQLite does not wait where it leaves WAL: it is asked again and again instead. */
+/* Some of the locks on this way do not wait by themselves: they are asked for again and again. */
 static int leave_wal(struct db *db, struct err *e)
 {
 	int rc = SQLITE_BUSY;
+	sqlite3_busy_timeout(db->h, 0);
 	for (int waited = 0; rc == SQLITE_BUSY && waited < BUSY_MS; waited += 20) {
 		if (waited)
 			sqlite3_sleep(20);
 		rc = sqlite3_exec(db->h, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) & 0xff;
 	}
+	sqlite3_busy_timeout(db->h, BUSY_MS);
 	return rc == SQLITE_OK ? 0 : fail(db->h, e);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,23 +12,25 @@
 static const struct migration all_steps[] = {};
 
 /* Copies by a connection of its own: the caller holds the write lock, so nothing can slip past. */
-static int keep_copy(struct state *st, const char *path, int64_t version, struct err *e)
+static int keep_copy(
+	struct state *st, const char *path, int64_t version, char **kept, struct err *e)
 {
 	struct state reader = {.dir = st->dir, .in = st->in};
 	struct backup_info info = {0};
-	STR_AUTO to = NULL;
 	char when[32];
-	time_t now = (time_t)(clock_real_ms() / 1000);
+	int64_t now = clock_real_ms();
+	time_t s = (time_t)(now / 1000);
 	struct tm tm;
-	strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	if (asprintf(&to, "%s/backups/schema-%lld-%s", st->dir, (long long)version, when) < 0) {
-		to = NULL;
+	strftime(when, sizeof when, "%Y%m%dT%H%M%S", gmtime_r(&s, &tm));
+	if (asprintf(kept, "%s/backups/schema-%lld-%s.%03dZ", st->dir, (long long)version, when,
+		    (int)(now % 1000)) < 0) {
+		*kept = NULL;
 		return err_set(e, ERR_FAIL, "out of memory");
 	}
 	if (db_open(&reader.db, path, true, e) < 0)
 		return -1;
 	memcpy(reader.public_key, st->public_key, sizeof reader.public_key);
-	int r = backup_write(&reader, to, BACKUP_LINK, &info, e);
+	int r = backup_write(&reader, *kept, BACKUP_LINK, &info, e);
 	db_close(&reader.db);
 	backup_info_free(&info);
 	return r;
@@ -61,11 +64,15 @@ static int migrate_locked(struct state *writer, const char *path, const struct m
 		state_rollback(writer);
 		return 0;
 	}
-	if (keep_copy(writer, path, version, e) < 0)
+	STR_AUTO kept = NULL;
+	if (keep_copy(writer, path, version, &kept, e) < 0)
 		return err_wrap(e, "cannot keep a copy of the state before bringing it up to date");
 	int r = run_steps(writer->db, steps, n, version, e);
-	return state_finish(writer, r, "state migrate", "state",
+	r = state_finish(writer, r, "state migrate", "state",
 		json_pack("{s:I,s:i}", "from", (json_int_t)version, "to", steps[n - 1].to), e);
+	if (r < 0) /* nothing has changed, and every further try would leave one more */
+		file_remove_tree(AT_FDCWD, kept);
+	return r;
 }
 
 int migrate_steps(struct state *st, const struct migration *steps, size_t n, struct err *e)
