@@ -729,6 +729,7 @@ static void forward(struct request *r)
 		.target = r->lines.data + strlen(r->lines.data) + 1,
 		.fields = r->fields,
 		.length = body_length(&r->head),
+		.streams = !r->body_done,
 		.deadline = r->call->deadline - (left / 10 < GRACE_MS ? left / 10 : GRACE_MS),
 		.wait_fd = r->c->fd,
 		.arg = r,

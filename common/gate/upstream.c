@@ -318,6 +318,15 @@ static int set_fields(struct transfer *t)
 	return curl_easy_setopt(t->h->easy, CURLOPT_HTTPHEADER, t->fields) == CURLE_OK ? 0 : -1;
 }
 
+/*
+ * HTTP/2 where it is offered, but not for bodies that stream: when the other side answers before it
+ * has all of one, libcurl 7.88 spins until the deadline instead of ending.
+ */
+static long http_version(const struct upstream_request *q)
+{
+	return q->tls && !q->streams ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1;
+}
+
 static int set_rules(struct transfer *t)
 {
 	CURL *c = t->h->easy;
@@ -337,8 +346,7 @@ static int set_rules(struct transfer *t)
 		rc |= curl_easy_setopt(c, CURLOPT_CAINFO, t->u->ca_path);
 	if (t->u->connect_to)
 		rc |= curl_easy_setopt(c, CURLOPT_CONNECT_TO, t->u->connect_to);
-	rc |= curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
-		t->q->tls ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+	rc |= curl_easy_setopt(c, CURLOPT_HTTP_VERSION, http_version(t->q));
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
 	rc |= curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 65536L);

@@ -48,6 +48,7 @@ struct upstream_request {
 	const char *method, *target; /* sent as they are; the caller has checked them */
 	const char *const *fields;   /* "Name: value" and a NULL; Host and framing are made here */
 	int64_t length;		     /* of the body, or one of the words above */
+	bool streams;		     /* the body may come slowly: HTTP/1.1 only, see upstream.c */
 	int64_t deadline;	     /* CLOCK_MONOTONIC ms */
 	int wait_fd;		     /* the client: its going away ends the request; -1 for none */
 	void *arg;

@@ -310,7 +310,7 @@ class Nginx:
         self.dir = d
         conf = os.path.join(d, "nginx.conf")
         open(conf, "w").write("""
-daemon off; master_process off; pid %(d)s/pid; error_log %(d)s/error.log;
+user root; daemon off; master_process off; pid %(d)s/pid; error_log %(d)s/error.log;
 worker_rlimit_nofile 4096; events { worker_connections 2048; %(ev)s }
 http { access_log off; client_body_temp_path %(d)s/b; proxy_temp_path %(d)s/p;
  fastcgi_temp_path %(d)s/f; uwsgi_temp_path %(d)s/u; scgi_temp_path %(d)s/s;

@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""cases/gate 24 to 27: the way out. Certificates, proxies, redirects, HTTP/2, reuse."""
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gatelib import *
+
+
+def redirect(to):
+    return answering(lambda h, b: reply("", "302 Found", ["Location: " + to, "Set-Cookie: a=b"]))
+
+
+def run():
+    ca, other = Authority("up"), Authority("other")
+    ordinary = ca.cert("api.x.example", "b.x.example")
+    set_hosts()
+    selfsigned = os.path.join(tempdir(), "self.both")
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "-keyout", selfsigned + ".k", "-out", selfsigned + ".c", "-days", "2",
+            "-subj", "/CN=api.x.example", "-addext", "subjectAltName=DNS:api.x.example")
+    open(selfsigned, "w").write(open(selfsigned + ".k").read() + open(selfsigned + ".c").read())
+    # What the environment says must not matter: a trap proxy that would see anything sent to it.
+    trap = Upstream(None, lambda c, s: setattr(s, "data", c.recv(1000)), tls=False)
+    home = os.path.join(tempdir(), "home")
+    os.mkdir(home)
+    open(home + "/.netrc", "w").write("machine api.x.example login u password netrc-secret\n")
+    env = {"HTTPS_PROXY": "http://" + trap.addr, "https_proxy": "http://" + trap.addr,
+           "http_proxy": "http://" + trap.addr, "ALL_PROXY": "http://" + trap.addr, "HOME": home,
+           "CURL_CA_BUNDLE": other.base + ".pem", "SSL_CERT_FILE": other.base + ".pem"}
+    g = Gate(env=env)
+
+    def asks(up, path="/", roots=None, **more):
+        g.begin(row("api.x.example", ca=(roots or ca).pem, connect_to=up.addr, allow_private=True))
+        a = g.get(path, **more)
+        g.end()
+        return a
+
+    # 24
+    good = Upstream(ordinary, answering(echo))
+    eq(asks(good).status, 200, "a valid certificate: 200")
+    bad = {"expired": ca.cert("api.x.example", expired=True), "for another host": ca.cert("no.x.example"),
+           "self-signed": selfsigned, "from an unknown CA": other.cert("api.x.example")}
+    for name, cert in bad.items():
+        up = Upstream(cert, answering(echo))
+        a = asks(up, headers=["Authorization: Bearer not-to-be-sent"])
+        eq((a.status, a.gate, up.bytes()), (502, "certificate", b""),
+           "a certificate %s: 502, no request byte" % name)
+    up = Upstream(other.cert("api.x.example"), answering(echo))
+    eq(asks(up, roots=other).status, 200, "with that CA as the row's: 200")
+    eq(asks(good, roots=other).gate, "certificate", "and then the first one is refused")
+    g.begin(row("api.x.example", connect_to=good.addr, allow_private=True))
+    a = g.get("/")
+    g.end()
+    eq((a.status, a.gate), (502, "certificate"), "the system's roots do not hold a test CA: 502")
+    eq(asks(Upstream(None, lambda c, s: (c.recv(9), c.sendall(reply("x"))), tls=False)).gate, "tls", "no TLS upstream: 502")
+
+    # 25
+    eq(len(trap.seen), 0, "proxies in the environment: nothing went there")
+    seen = good.bytes()
+    ok(b"netrc-secret" not in seen and b"Authorization: Basic" not in seen, ".netrc: not used")
+
+    # 26: another session's CA signs an upstream
+    g2 = Gate()
+    s = g2.sock  # a session's CA never leaves its process: take its certificate, not its key
+    mine = Upstream(ordinary, answering(echo))
+    a = asks(mine, roots=type("P", (), {"pem": g2.ca}))
+    eq((a.status, a.gate), (502, "certificate"), "an upstream under another CA than the row's: 502")
+    g.begin(row("api.x.example", ca=ca.pem, connect_to=good.addr, allow_private=True))
+    try:
+        g.dial(ctx=ssl.create_default_context(cadata=g2.ca))
+        ok(False, "code that trusts another session's CA does not get through")
+    except ssl.SSLCertVerificationError:
+        ok(True, "code that trusts another session's CA does not get through")
+    eq(g.get("/").status, 200, "while its own does")
+    g.end()
+    g2.stop()
+
+    # 27
+    for target in ("https://b.x.example/", "https://evil.example/", "/else", "http://169.254.169.254/"):
+        up = Upstream(ordinary, redirect(target))
+        a = asks(up)
+        eq((a.status, a.headers.get("location"), a.headers.get("set-cookie"), len(up.seen)),
+           (302, target, "a=b", 1), "a redirect to %s: handed back" % target)
+    ok(b"Cookie" not in good.bytes(), "no cookie is kept")
+
+    # What goes up is what was sent, written anew.
+    a = asks(good, "/a//b/../c?x=%2F&y=a+b;z#".rstrip("#"), method="PATCH", body=b"x",
+             headers=["X-Odd: a  b", "X-Empty:", "User-Agent: me", "Accept: text/x", "cookie: c=d"])
+    got = a.json()
+    eq(got["line"], "PATCH /a//b/../c?x=%2F&y=a+b;z HTTP/1.1", "method and target: as sent")
+    want = {"Host: api.x.example", "X-Odd: a  b", "X-Empty:", "User-Agent: me", "Accept: text/x",
+            "cookie: c=d", "Content-Length: 1"}
+    eq(set(got["headers"]), want, "headers: as sent, and none added")
+    a = asks(good, "/")
+    eq(a.json()["headers"], ["Host: api.x.example"], "a bare request stays bare")
+    a = asks(good, "/", method="POST")
+    eq(a.json()["headers"], ["Host: api.x.example", "Content-Length: 0"], "POST without a body has length 0")
+    a = asks(good, "/", headers=["Accept-Encoding: br, gzip, zstd"])
+    ok("Accept-Encoding: gzip" in a.json()["headers"], "only encodings that the gate decodes are asked for")
+    a = asks(good, "/", headers=["Accept-Encoding: gzip", "Range: bytes=0-1"])
+    ok("Accept-Encoding: identity" in a.json()["headers"], "and none for a range")
+    a = asks(good, "*", method="OPTIONS")
+    eq(a.json()["line"], "OPTIONS * HTTP/1.1", "OPTIONS *")
+    a = asks(good, "/", method="DELETE")
+    eq(a.json()["line"], "DELETE / HTTP/1.1", "DELETE")
+    a = asks(good, "/", method="GET", body=b"body of a GET")
+    eq((a.json()["line"], base64.b64decode(a.json()["body"])), ("GET / HTTP/1.1", b"body of a GET"),
+       "GET with a body")
+
+    # Reuse, and a kept connection that has died.
+    keep = Upstream(ordinary, answering(echo))
+    g.begin(row("api.x.example", ca=ca.pem, connect_to=keep.addr, allow_private=True))
+    for _ in range(5):
+        g.get("/")
+    eq(len(keep.seen), 1, "five requests of five client connections: one upstream connection")
+    g.end()
+    g.begin(row("api.x.example", ca=ca.pem, connect_to=keep.addr, allow_private=True))
+    g.get("/")
+    eq(len(keep.seen), 2, "the next call makes its own")
+    g.end()
+
+    def once(conn, seen):
+        got = read_request(conn, seen)
+        if got:
+            conn.sendall(echo(got[0], got[1]))
+        # and goes without having said so: the next request on this connection finds it closed
+        conn.close()
+    dying = Upstream(ordinary, once)
+    g.begin(row("api.x.example", ca=ca.pem, connect_to=dying.addr, allow_private=True))
+    codes = [g.get("/", method=m, body=b).status for m, b in
+             (("GET", b""), ("GET", b""), ("POST", b"x" * 1000), ("POST", b"y" * 1000))]
+    eq(codes, [200] * 4, "a kept connection that died: the request goes over a new one")
+    g.end()
+
+    # HTTP/2
+    nginx = Nginx("""
+server { listen 127.0.0.1:9443 ssl http2; ssl_certificate %(c)s; ssl_certificate_key %(c)s;
+ location / { return 200 "$server_protocol $request_method $http_x_test"; }
+ location /file { root @DIR@; } }
+server { listen 127.0.0.1:9444 ssl; ssl_certificate %(c)s; ssl_certificate_key %(c)s;
+ location / { return 200 "$server_protocol $request_method $http_x_test"; } }
+""" % {"c": ordinary})
+    data = os.urandom(3000000)
+    open(nginx.dir + "/file", "wb").write(data)
+    os.chmod(nginx.dir + "/file", 0o644)
+    nginx.wait("127.0.0.1", 9444)
+    for port, proto in ((9443, b"HTTP/2.0"), (9444, b"HTTP/1.1")):
+        g.begin(row("api.x.example", ca=ca.pem, connect_to="127.0.0.1:%d" % port, allow_private=True))
+        a = g.get("/", headers=["X-Test: t"])
+        eq((a.status, a.body, a.lines[0]), (200, proto + b" GET t", "HTTP/1.1 200 OK"),
+           "nginx over %s, HTTP/1.1 to the code" % proto.decode())
+        a = g.get("/", method="POST", body=b"x" * 100000)
+        eq((a.status, a.whole), (200, True), "a POST that nginx answers before it is sent")
+        a = g.get("/", method="POST", body=b"x" * 20000)
+        eq((a.status, a.body), (200, proto + b" POST "), "a small POST over " + proto.decode())
+        if port == 9443:
+            a = g.get("/file")
+            ok(a.body == data and a.whole, "3 MB over HTTP/2: byte-exact")
+        g.end()
+
+
+main(run)
