@@ -9,19 +9,30 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EXPORT_MAX ((size_t)64 << 20)
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_text_of(o, key);
+}
+
 static void print_changes(const struct invocation *in, const json_t *changes)
 {
 	size_t i;
 	json_t *c;
 	bool color = program_color(stdout);
-	json_array_foreach(changes, i, c) {
-		const char *op = json_string_value(json_object_get(c, "op"));
-		const char *detail = json_string_value(json_object_get(c, "detail"));
-		const char *paint = !color ? "" : *op == '+' ? "\033[32m" : *op == '-' ? "\033[31m" : "\033[33m";
-		output_say(in, "%s%s %s %s%s%s%s%s", paint, op,
-			json_string_value(json_object_get(c, "kind")),
-			json_string_value(json_object_get(c, "name")), *detail ? " (" : "", detail,
-			*detail ? ")" : "", color ? "\033[0m" : "");
+	json_array_foreach(changes, i, c)
+	{
+		const char *op = text_of(c, "op"), *detail = text_of(c, "detail");
+		const char *paint = !color	 ? ""
+				    : *op == '+' ? "\033[32m"
+				    : *op == '-' ? "\033[31m"
+						 : "\033[33m";
+		if (in->output == OUTPUT_NAME)
+			printf("%s/%s\n", text_of(c, "kind"), text_of(c, "name"));
+		output_say(in, "%s%s %s %s%s%s%s%s", paint, op, text_of(c, "kind"),
+			text_of(c, "name"), *detail ? " (" : "", detail, *detail ? ")" : "",
+			color ? "\033[0m" : "");
 	}
 }
 
@@ -30,42 +41,57 @@ static void print_missing(const struct invocation *in, const json_t *missing)
 	size_t i;
 	json_t *m;
 	json_array_foreach(missing, i, m)
-		output_say(in, "? %s %s (line %d): %s",
-			json_string_value(json_object_get(m, "kind")),
-			json_string_value(json_object_get(m, "name")),
-			(int)json_integer_value(json_object_get(m, "line")),
-			json_string_value(json_object_get(m, "hint")));
+		output_say(in, "? %s %s (line %d): %s", text_of(m, "kind"), text_of(m, "name"),
+			(int)json_integer_value(json_object_get(m, "line")), text_of(m, "hint"));
 }
 
-static int report(struct invocation *in, const struct apply_result *r, bool dry, bool failed, struct err *e)
+/* What is missing is a report, and so printed; after any other failure there is none. */
+static int report_failure(struct invocation *in, const struct apply_result *r, bool dry)
+{
+	if (!json_array_size(r->missing))
+		return -1;
+	print_missing(in, r->missing);
+	if (in->output == OUTPUT_JSON) {
+		in->silent = true;
+		output_json(json_pack("{s:b,s:b,s:[],s:O}", "applied", 0, "dry_run", (int)dry,
+			"changes", "missing", r->missing));
+	}
+	return -1;
+}
+
+static int report(const struct invocation *in, const struct apply_result *r, bool dry)
 {
 	if (in->output == OUTPUT_JSON) {
-		JSON_AUTO o = json_pack("{s:b,s:b,s:O,s:O}", "applied", (int)(!dry && !failed),
-			"dry_run", (int)dry, "changes", r->changes, "missing", r->missing);
-		json_dumpf(o, stdout, JSON_COMPACT);
-		putchar('\n');
-		in->silent = failed && json_array_size(r->missing);
-		return failed ? -1 : 0;
+		output_json(json_pack("{s:b,s:b,s:O,s:O}", "applied", (int)!dry, "dry_run",
+			(int)dry, "changes", r->changes, "missing", r->missing));
+		return 0;
 	}
-	print_missing(in, r->missing);
-	if (!failed)
-		print_changes(in, r->changes);
-	if (!failed && !json_array_size(r->changes))
+	print_changes(in, r->changes);
+	if (!json_array_size(r->changes))
 		output_say(in, "nothing to change");
-	else if (dry && !failed)
+	else if (dry)
 		output_say(in, "nothing was changed (-n)");
-	(void)e;
-	return failed ? -1 : 0;
+	return 0;
 }
 
 static int export_state(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
-	BUF_AUTO out = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0 || apply_export(&st, &out, e) < 0)
+	STATE_AUTO st = {0};
+	BUF_AUTO out = {.limit = EXPORT_MAX};
+	if (state_open(&st, in, STATE_READ, e) < 0)
 		return -1;
-	fwrite(out.data, 1, out.len, stdout);
-	return 0;
+	json_t *all = apply_export(&st, e);
+	if (!all)
+		return -1;
+	if (in->output == OUTPUT_JSON) {
+		output_json(all);
+		return 0;
+	}
+	int r = apply_yaml(all, &out, e);
+	if (r == 0)
+		fwrite(out.data, 1, out.len, stdout);
+	json_decref(all);
+	return r;
 }
 
 static int read_text(const char *file, struct buf *text, struct err *e)
@@ -100,15 +126,17 @@ static int run(struct invocation *in, struct err *e)
 	if (o.prune && !o.dry &&
 		program_confirm(in, e, "remove what '%s' does not name", o.file) < 0)
 		return -1;
-	bool failed = apply_file(&st, &a, &o, &r, e) < 0;
-	return report(in, &r, o.dry, failed, e);
+	if (apply_file(&st, &a, &o, &r, e) < 0)
+		return report_failure(in, &r, o.dry);
+	return report(in, &r, o.dry);
 }
 
 static const struct option_spec options[] = {
 	{"file", 'f', "FILE", "the YAML file ('-': stdin)", NAME_FILE, NULL, false},
 	{"dry-run", 'n', NULL, "say what would change, and change nothing", NAME_NONE, NULL, false},
 	{"prune", 0, NULL, "remove what the file's sections lack", NAME_NONE, NULL, false},
-	{"export", 0, NULL, "write the present state as such a file", NAME_NONE, NULL, false}, {NULL}};
+	{"export", 0, NULL, "write the present state as such a file", NAME_NONE, NULL, false},
+	{NULL}};
 static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl-apply",

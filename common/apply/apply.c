@@ -17,6 +17,7 @@ struct applying {
 	const struct applyfile *a;
 	const struct apply_options *o;
 	struct apply_result *r;
+	json_t *seen; /* the hosts done so far, as {text: line} */
 };
 
 void apply_result_free(struct apply_result *r)
@@ -26,18 +27,19 @@ void apply_result_free(struct apply_result *r)
 	*r = (struct apply_result){0};
 }
 
-static void note(struct applying *ap, const char *op, const char *kind, const char *name,
-	const char *detail)
+static void note(
+	struct applying *ap, const char *op, const char *kind, const char *name, const char *detail)
 {
-	json_array_append_new(ap->r->changes,
-		json_pack("{s:s,s:s,s:s,s:s}", "op", op, "kind", kind, "name", name, "detail",
-			detail ? detail : ""));
+	json_array_append_new(
+		ap->r->changes, json_pack("{s:s,s:s,s:s,s:s}", "op", op, "kind", kind, "name", name,
+					"detail", detail ? detail : ""));
 }
 
-static void miss(struct applying *ap, const char *kind, const char *name, int line, const char *hint)
+static void miss(
+	struct applying *ap, const char *kind, const char *name, int line, const char *hint)
 {
-	json_array_append_new(ap->r->missing,
-		json_pack("{s:s,s:s,s:i,s:s}", "kind", kind, "name", name, "line", line, "hint", hint));
+	json_array_append_new(ap->r->missing, json_pack("{s:s,s:s,s:i,s:s}", "kind", kind, "name",
+						      name, "line", line, "hint", hint));
 }
 
 static int at(const struct applying *ap, int line, int col, struct err *e)
@@ -115,6 +117,46 @@ static bool builder_pays(const struct apply_connection *c)
 	return false;
 }
 
+static void add_quoted(struct buf *b, const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789_./:=@%+,-";
+	if (word[strspn(word, safe)] == '\0') {
+		buf_adds(b, word);
+		return;
+	}
+	buf_addc(b, '\'');
+	for (const char *s = word; *s; s++)
+		if (*s == '\'')
+			buf_adds(b, "'\\''");
+		else
+			buf_addc(b, *s);
+	buf_addc(b, '\'');
+}
+
+/* To be pasted into a shell as it is. */
+static void command_that_adds(
+	const struct applying *ap, const struct apply_connection *c, struct buf *b)
+{
+	buf_addf(b, "evctl-conn add %s --env %s --auth ", c->name, c->env);
+	add_quoted(b, c->auth);
+	for (size_t k = 0; k < c->hosts.n; k++) {
+		buf_adds(b, " --host ");
+		add_quoted(b, c->hosts.v[k]);
+	}
+	if (c->allow_private)
+		buf_adds(b, " --allow-private");
+	if (c->connect_to) {
+		buf_adds(b, " --connect-to ");
+		add_quoted(b, c->connect_to);
+	}
+	if (!c->ca_file)
+		return;
+	STR_AUTO path = beside_file(ap, c->ca_file);
+	buf_adds(b, " --ca-file ");
+	add_quoted(b, path ? path : c->ca_file);
+}
+
 /* A connection whose key the builder brings cannot be made here: its value is no part of a file. */
 static void find_missing_connections(struct applying *ap)
 {
@@ -129,9 +171,7 @@ static void find_missing_connections(struct applying *ap)
 		if (exists)
 			buf_addf(&hint, "evctl-conn rotate %s", c->name);
 		else
-			buf_addf(&hint, "evctl-conn add %s --env %s --auth %s", c->name, c->env, c->auth);
-		for (size_t k = 0; !exists && k < c->hosts.n; k++)
-			buf_addf(&hint, " --host %s", c->hosts.v[k]);
+			command_that_adds(ap, c, &hint);
 		miss(ap, "connection", c->name, c->line, buf_str(&hint));
 	}
 }
@@ -208,16 +248,29 @@ static int set_host(struct applying *ap, const struct host *h, const struct host
 	return bind_host(ap, h->text, key, e);
 }
 
+/* Spellings differ ("x", "X.", "x:443"); two entries for one host would fight. */
+static int refuse_twice(
+	struct applying *ap, const struct apply_host *w, const struct host_row *row, struct err *e)
+{
+	char text[HOST_TEXT_MAX];
+	host_row_text(row, text);
+	const json_t *line = json_object_get(ap->seen, text);
+	if (line)
+		return err_set(e, ERR_USAGE, "host '%s' is in line %d already", text,
+			(int)json_integer_value(line));
+	json_object_set_new(ap->seen, text, json_integer(w->line));
+	return 0;
+}
+
 static int apply_host(struct applying *ap, const struct apply_host *w, struct err *e)
 {
 	BUF_AUTO pem = {0};
 	struct host_row row;
 	struct host h;
 	struct err none = {0};
-	struct host_options o = {.allow_private = w->allow_private,
-		.plain = w->plain,
-		.connect_to = w->connect_to};
-	if (host_parse_row(w->host, &row, e) < 0 ||
+	struct host_options o = {
+		.allow_private = w->allow_private, .plain = w->plain, .connect_to = w->connect_to};
+	if (host_parse_row(w->host, &row, e) < 0 || refuse_twice(ap, w, &row, e) < 0 ||
 		read_ca(ap, w->ca_file, w->ca, &pem, e) < 0)
 		return at(ap, w->line, w->col, e);
 	if (pem.len)
@@ -251,6 +304,11 @@ static int make_expert(struct applying *ap, const struct apply_expert *w, struct
 		return 0;
 	if (expert_read_dir(ap->st->in, dir, &real, &m, &t, e) < 0)
 		return -1;
+	if (strcmp(m.name, w->name) != 0) {
+		err_set(e, ERR_USAGE, "'%s' holds the expert '%s', not '%s'", w->dir, m.name,
+			w->name);
+		return err_hint(e, "change 'name' here or in its expert.yaml");
+	}
 	if (!exists) {
 		note(ap, "+", "expert", w->name, real);
 		return expert_create(ap->st, real, &m, e);
@@ -275,8 +333,8 @@ static int wanted_hosts(const struct apply_expert *w, struct strv *out, struct e
 	return 0;
 }
 
-static int attach_one(struct applying *ap, const struct expert *x, const char *text, bool attach,
-	struct err *e)
+static int attach_one(
+	struct applying *ap, const struct expert *x, const char *text, bool attach, struct err *e)
 {
 	struct host h;
 	bool changed = false;
@@ -401,7 +459,8 @@ static int make_connection(struct applying *ap, const struct apply_connection *w
 	return conn_set(ap->st, &old, &spec, e);
 }
 
-static int grant_one(struct applying *ap, const struct conn *c, const struct apply_grant *g, struct err *e)
+static int grant_one(
+	struct applying *ap, const struct conn *c, const struct apply_grant *g, struct err *e)
 {
 	EXPERT_AUTO x = {0};
 	bool changed = false;
@@ -415,8 +474,8 @@ static int grant_one(struct applying *ap, const struct conn *c, const struct app
 	return 0;
 }
 
-static int revoke_others(struct applying *ap, const struct conn *c, const struct apply_connection *w,
-	struct err *e)
+static int revoke_others(
+	struct applying *ap, const struct conn *c, const struct apply_connection *w, struct err *e)
 {
 	STRV_AUTO names = {0};
 	if (expert_names(ap->st, &names, e) < 0)
@@ -574,17 +633,18 @@ static int make_all(struct applying *ap, struct err *e)
 int apply_file(struct state *st, const struct applyfile *a, const struct apply_options *o,
 	struct apply_result *r, struct err *e)
 {
-	struct applying ap = {st, a, o, r};
+	JSON_AUTO seen = json_object();
+	struct applying ap = {st, a, o, r, seen};
 	*r = (struct apply_result){json_array(), json_array()};
 	find_missing_credentials(&ap);
 	find_missing_connections(&ap);
 	if (json_array_size(r->missing)) {
-		err_set(e, ERR_FINDINGS, "%zu of what the file names must be added first; nothing was "
-					 "changed",
+		err_set(e, ERR_FINDINGS,
+			"%zu of what the file names must be added first; nothing was "
+			"changed",
 			json_array_size(r->missing));
 		return err_hint(e, "%s",
-			json_string_value(
-				json_object_get(json_array_get(r->missing, 0), "hint")));
+			json_string_value(json_object_get(json_array_get(r->missing, 0), "hint")));
 	}
 	if (state_begin(st, e) < 0)
 		return -1;

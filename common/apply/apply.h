@@ -28,7 +28,10 @@ void apply_result_free(struct apply_result *r);
 int apply_file(struct state *st, const struct applyfile *a, const struct apply_options *o,
 	struct apply_result *r, struct err *e);
 
-/* The present state as such a file. */
-int apply_export(struct state *st, struct buf *out, struct err *e);
+/* The present state in the form of such a file, sorted by name: the same state gives the same text.
+ */
+json_t *apply_export(struct state *st, struct err *e);
+/* That tree as block-style YAML. */
+int apply_yaml(const json_t *all, struct buf *out, struct err *e);
 
 #endif

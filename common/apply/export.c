@@ -2,92 +2,59 @@
 #include "base/file.h"
 
 #include <string.h>
+#include <strings.h>
 
-/* Block-style YAML; anything that is not plainly a word is quoted as JSON, which YAML 1.2 takes. */
-static void scalar(struct buf *out, const char *s)
+/* ---- the state as a tree ------------------------------------------------------------------- */
+
+static void put_text(json_t *o, const char *key, const char *value)
 {
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/";
-	static const char rest[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-	static const char *const words[] = {"true", "false", "null", "yes", "no", "on", "off", NULL};
-	bool plain = *s && strchr(safe, *s) && strspn(s, rest) == strlen(s);
-	for (const char *const *w = words; *w; w++)
-		plain &= strcasecmp(*w, s) != 0;
-	if (plain) {
-		buf_adds(out, s);
-		return;
-	}
-	JSON_AUTO j = json_text(s, strlen(s));
-	json_to_buf(j, out);
+	if (value)
+		json_object_set_new(o, key, json_text_or_null(value));
 }
 
-static void member(struct buf *out, bool *first, const char *indent, const char *key)
+static void put_flag(json_t *o, const char *key, bool value)
 {
-	buf_addf(out, "%s%s%s: ", indent, *first ? "- " : "  ", key);
-	*first = false;
+	if (value)
+		json_object_set_new(o, key, json_true());
 }
 
-static void text_member(struct buf *out, bool *first, const char *key, const char *value)
+static void put_ca(json_t *o, struct query *q, int column)
 {
-	if (!value)
-		return;
-	member(out, first, "  ", key);
-	scalar(out, value);
-	buf_addc(out, '\n');
+	size_t n;
+	const char *pem = col_blob(q, column, &n);
+	if (pem)
+		json_object_set_new(o, "ca", json_text(pem, n));
 }
 
-static void flag_member(struct buf *out, bool *first, const char *key, bool value)
-{
-	if (!value)
-		return;
-	member(out, first, "  ", key);
-	buf_adds(out, "true\n");
-}
-
-/* The rows of a one-column query as a flow list. */
-static int list_member(struct state *st, struct buf *out, const char *key, const char *sql, int64_t id,
-	struct err *e)
+/* The rows of a one-column query. */
+static int put_list(
+	struct state *st, json_t *o, const char *key, const char *sql, int64_t id, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e, sql, "i", id);
-	int r = -1, n = 0;
-	buf_addf(out, "    %s: [", key);
-	while (q && (r = query_step(q, e)) > 0) {
-		if (n++)
-			buf_adds(out, ", ");
-		scalar(out, col_text(q, 0));
-	}
-	buf_adds(out, "]\n");
+	json_t *list = json_array();
+	int r = -1;
+	json_object_set_new(o, key, list);
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(list, json_text_or_null(col_text(q, 0)));
 	return r;
 }
 
-static int credentials(struct state *st, struct buf *out, struct err *e)
+static int credentials(struct state *st, json_t *list, struct err *e)
 {
 	QUERY_AUTO q = db_query(
 		st->db, e, "SELECT name, payer, sealed FROM credentials ORDER BY name", "");
 	int r = -1;
-	buf_adds(out, "credentials:\n");
 	while (q && (r = query_step(q, e)) > 0) {
-		bool first = true;
-		text_member(out, &first, "name", col_text(q, 0));
-		text_member(out, &first, "payer", col_text(q, 1));
-		buf_addf(out, "    sealed: %s\n", col_int(q, 2) ? "true" : "false");
+		json_t *o = json_object();
+		json_array_append_new(list, o);
+		put_text(o, "name", col_text(q, 0));
+		put_text(o, "payer", col_text(q, 1));
+		json_object_set_new(o, "sealed", json_boolean(col_int(q, 2)));
 	}
 	return r;
 }
 
-static void ca_member(struct buf *out, struct query *q, int column)
-{
-	size_t n;
-	const char *pem = col_blob(q, column, &n);
-	if (!pem)
-		return;
-	JSON_AUTO j = json_text(pem, n);
-	buf_adds(out, "    ca: ");
-	json_to_buf(j, out);
-	buf_addc(out, '\n');
-}
-
-static int hosts(struct state *st, struct buf *out, struct err *e)
+static int hosts(struct state *st, json_t *list, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END, c.name, "
@@ -95,106 +62,182 @@ static int hosts(struct state *st, struct buf *out, struct err *e)
 		"LEFT JOIN credentials c ON c.id = h.credential ORDER BY h.name, h.port",
 		"");
 	int r = -1;
-	buf_adds(out, "hosts:\n");
 	while (q && (r = query_step(q, e)) > 0) {
-		bool first = true;
-		text_member(out, &first, "host", col_text(q, 0));
-		text_member(out, &first, "bind", col_text(q, 1));
-		flag_member(out, &first, "allow_private", col_int(q, 2));
-		flag_member(out, &first, "plain", col_int(q, 3));
-		text_member(out, &first, "connect_to", col_text(q, 4));
-		ca_member(out, q, 5);
+		json_t *o = json_object();
+		json_array_append_new(list, o);
+		put_text(o, "host", col_text(q, 0));
+		put_text(o, "bind", col_text(q, 1));
+		put_flag(o, "allow_private", col_int(q, 2));
+		put_flag(o, "plain", col_int(q, 3));
+		put_text(o, "connect_to", col_text(q, 4));
+		put_ca(o, q, 5);
 	}
 	return r;
 }
 
-static int experts(struct state *st, struct buf *out, struct err *e)
+static int experts(struct state *st, json_t *list, struct err *e)
 {
 	QUERY_AUTO q = db_query(
 		st->db, e, "SELECT id, name, dir, published FROM experts ORDER BY name", "");
 	int r = -1;
-	buf_adds(out, "experts:\n");
 	while (q && (r = query_step(q, e)) > 0) {
-		bool first = true;
-		text_member(out, &first, "name", col_text(q, 1));
-		text_member(out, &first, "dir", col_text(q, 2));
-		if (list_member(st, out, "hosts",
+		json_t *o = json_object();
+		json_array_append_new(list, o);
+		put_text(o, "name", col_text(q, 1));
+		put_text(o, "dir", col_text(q, 2));
+		if (put_list(st, o, "hosts",
 			    "SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END "
 			    "FROM attachments a JOIN hosts h ON h.id = a.host WHERE a.expert = ? "
 			    "ORDER BY h.name, h.port",
 			    col_int(q, 0), e) < 0)
 			return -1;
-		buf_addf(out, "    published: %s\n", col_null(q, 3) ? "false" : "true");
+		json_object_set_new(o, "published", json_boolean(!col_null(q, 3)));
 	}
 	return r;
 }
 
-static int grants(struct state *st, struct buf *out, int64_t id, struct err *e)
+static int put_grants(struct state *st, json_t *o, int64_t id, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT x.name, g.payer FROM grants g JOIN experts x ON x.id = g.expert "
 		"WHERE g.connection = ? ORDER BY x.name",
 		"i", id);
-	int r = -1, n = 0;
-	while (q && (r = query_step(q, e)) > 0) {
-		buf_adds(out, n++ ? "" : "    grants:\n");
-		buf_adds(out, "      - expert: ");
-		scalar(out, col_text(q, 0));
-		buf_addf(out, "\n        payer: %s\n", col_text(q, 1));
-	}
-	if (r == 0 && n == 0)
-		buf_adds(out, "    grants: []\n");
+	json_t *list = json_array();
+	int r = -1;
+	json_object_set_new(o, "grants", list);
+	while (q && (r = query_step(q, e)) > 0)
+		json_array_append_new(list,
+			json_pack("{s:s,s:s}", "expert", col_text(q, 0), "payer", col_text(q, 1)));
 	return r;
 }
 
-static int connections(struct state *st, struct buf *out, struct err *e)
+static int connections(struct state *st, json_t *list, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT id, name, env, auth, allow_private, connect_to, ca FROM connections "
 		"ORDER BY name",
 		"");
 	int r = -1;
-	buf_adds(out, "connections:\n");
 	while (q && (r = query_step(q, e)) > 0) {
-		bool first = true;
-		text_member(out, &first, "name", col_text(q, 1));
-		if (list_member(st, out, "hosts",
+		json_t *o = json_object();
+		json_array_append_new(list, o);
+		put_text(o, "name", col_text(q, 1));
+		if (put_list(st, o, "hosts",
 			    "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END "
 			    "FROM connection_hosts WHERE connection = ? ORDER BY name, port",
 			    col_int(q, 0), e) < 0)
 			return -1;
-		text_member(out, &first, "env", col_text(q, 2));
-		text_member(out, &first, "auth", col_text(q, 3));
-		flag_member(out, &first, "allow_private", col_int(q, 4));
-		text_member(out, &first, "connect_to", col_text(q, 5));
-		ca_member(out, q, 6);
-		if (grants(st, out, col_int(q, 0), e) < 0)
+		put_text(o, "env", col_text(q, 2));
+		put_text(o, "auth", col_text(q, 3));
+		put_flag(o, "allow_private", col_int(q, 4));
+		put_text(o, "connect_to", col_text(q, 5));
+		put_ca(o, q, 6);
+		if (put_grants(st, o, col_int(q, 0), e) < 0)
 			return -1;
 	}
 	return r;
 }
 
-/* A section without entries is an empty list, not null. */
-static int section(struct state *st, struct buf *out, const char *name,
-	int (*write)(struct state *, struct buf *, struct err *), struct err *e)
+json_t *apply_export(struct state *st, struct err *e)
 {
-	BUF_AUTO part = {0};
-	if (write(st, &part, e) < 0)
-		return -1;
-	const char *colon = strchr(buf_str(&part), '\n');
-	if (colon && !colon[1])
-		buf_addf(out, "%s: []\n", name);
-	else
-		buf_add(out, part.data, part.len);
-	return 0;
+	static const struct section {
+		const char *name;
+		int (*fill)(struct state *, json_t *, struct err *);
+	} sections[] = {{"credentials", credentials}, {"hosts", hosts}, {"experts", experts},
+		{"connections", connections}};
+	json_t *all = json_object();
+	for (size_t i = 0; all && i < sizeof sections / sizeof *sections; i++) {
+		json_t *list = json_array();
+		json_object_set_new(all, sections[i].name, list);
+		if (sections[i].fill(st, list, e) < 0) {
+			json_decref(all);
+			return NULL;
+		}
+	}
+	if (!all)
+		err_set(e, ERR_FAIL, "out of memory");
+	return all;
 }
 
-int apply_export(struct state *st, struct buf *out, struct err *e)
+/* ---- the tree as YAML ---------------------------------------------------------------------- */
+
+/* Anything that is not plainly a word is quoted as JSON, which YAML 1.2 takes. */
+static bool is_plain(const char *s)
 {
-	if (section(st, out, "credentials", credentials, e) < 0 ||
-		section(st, out, "hosts", hosts, e) < 0 ||
-		section(st, out, "experts", experts, e) < 0 ||
-		section(st, out, "connections", connections, e) < 0)
-		return -1;
+	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/";
+	static const char rest[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+	static const char *const words[] = {
+		"true", "false", "null", "yes", "no", "on", "off", "y", "n", NULL};
+	for (const char *const *w = words; *w; w++)
+		if (strcasecmp(*w, s) == 0)
+			return false;
+	return *s && strchr(first, *s) && strspn(s, rest) == strlen(s);
+}
+
+static void yaml_scalar(const json_t *v, struct buf *out)
+{
+	const char *s = json_string_value(v);
+	if (s && is_plain(s))
+		buf_adds(out, s);
+	else
+		json_to_buf(v, out);
+}
+
+static bool holds_objects(const json_t *list)
+{
+	return json_is_object(json_array_get(list, 0));
+}
+
+static void yaml_flow(const json_t *list, struct buf *out)
+{
+	size_t i;
+	json_t *item;
+	buf_addc(out, '[');
+	json_array_foreach(list, i, item)
+	{
+		buf_adds(out, i ? ", " : "");
+		yaml_scalar(item, out);
+	}
+	buf_addc(out, ']');
+}
+
+/* A list of objects, in blocks; the only recursion, as deep as the form is. */
+static void yaml_list(const json_t *list, int indent, struct buf *out)
+{
+	size_t i;
+	json_t *item, *v;
+	const char *key;
+	json_array_foreach(list, i, item)
+	{
+		const char *lead = "- ";
+		json_object_foreach(item, key, v)
+		{
+			buf_addf(out, "%*s%s%s:", indent, "", lead, key);
+			lead = "  ";
+			if (holds_objects(v)) {
+				buf_addc(out, '\n');
+				yaml_list(v, indent + 4, out);
+				continue;
+			}
+			buf_addc(out, ' ');
+			if (json_is_array(v))
+				yaml_flow(v, out);
+			else
+				yaml_scalar(v, out);
+			buf_addc(out, '\n');
+		}
+	}
+}
+
+int apply_yaml(const json_t *all, struct buf *out, struct err *e)
+{
+	const char *name;
+	json_t *list;
+	json_object_foreach((json_t *)all, name, list)
+	{
+		buf_addf(out, json_array_size(list) ? "%s:\n" : "%s: []\n", name);
+		yaml_list(list, 2, out);
+	}
 	return buf_failed(out) ? err_set(e, ERR_FAIL, "out of memory") : 0;
 }

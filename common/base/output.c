@@ -74,6 +74,12 @@ static void print_json(const json_t *j)
 	putchar('\n');
 }
 
+void output_json(json_t *j)
+{
+	print_json(j);
+	json_decref(j);
+}
+
 static char *cell_text(const json_t *row, const struct column *c)
 {
 	struct buf b = {0};

@@ -21,6 +21,8 @@ int output_list(const struct invocation *in, const struct column *cols, json_t *
 /* Prints one object: its columns as "title: value" lines on text. Takes obj over. */
 int output_object(
 	const struct invocation *in, const struct column *cols, json_t *obj, struct err *e);
+/* One JSON document, indented on a terminal, whatever -o says. Takes j over. */
+void output_json(json_t *j);
 /* A line on stdout for text output; nothing for json and name. */
 void output_say(const struct invocation *in, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -325,7 +325,7 @@ int conn_grant(struct state *st, const struct conn *c, const struct expert *x, b
 		return -1;
 	int r = conn_granted(st, c, x, &granted, &was, e);
 	if (r == 0 && granted && was == buyer_pays) {
-		state_rollback(st);
+		state_leave(st);
 		return 0;
 	}
 	if (r == 0)
@@ -347,7 +347,7 @@ int conn_revoke(struct state *st, const struct conn *c, const struct expert *x, 
 	int r = db_exec(st->db, e, "DELETE FROM grants WHERE connection = ? AND expert = ?", "ii",
 		c->id, x->id);
 	if (r == 0 && db_changes(st->db) == 0) {
-		state_rollback(st);
+		state_leave(st);
 		return 0;
 	}
 	*changed = true;

@@ -155,7 +155,7 @@ static int put_attachments(struct state *st, const struct expert *x, const struc
 			json_array_append_new(names, json_string(hosts[i].text));
 	}
 	if (r == 0 && json_array_size(names) == 0) {
-		state_rollback(st);
+		state_leave(st);
 		return 0;
 	}
 	return state_finish(st, r, attach ? "expert attach" : "expert detach", x->name,
@@ -184,7 +184,7 @@ int expert_unpublish(struct state *st, const struct expert *x, int *was, struct 
 	int r = db_number(
 		st->db, e, &n, &found, "SELECT published FROM experts WHERE id = ?", "i", x->id);
 	if (r == 0 && !found) {
-		state_rollback(st);
+		state_leave(st);
 		return 0;
 	}
 	if (r == 0)

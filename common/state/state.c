@@ -174,6 +174,14 @@ int state_commit(struct state *st, struct err *e)
 	return 0;
 }
 
+void state_leave(struct state *st)
+{
+	if (st->depth > 1)
+		st->depth--;
+	else
+		state_rollback(st);
+}
+
 void state_rollback(struct state *st)
 {
 	if (st->depth > 1) { /* the whole goes when the outermost ends */
@@ -193,8 +201,8 @@ int state_finish(struct state *st, int r, const char *action, const char *object
 		json_decref(detail);
 	else
 		r = audit_add(st, action, object, detail, e);
-	if (r == 0 && state_commit(st, e) == 0)
-		return 0;
+	if (r == 0)
+		return state_commit(st, e);
 	state_rollback(st);
 	return -1;
 }

@@ -40,6 +40,8 @@ int state_unlock(struct state *st, struct err *e);
  */
 int state_begin(struct state *st, struct err *e);
 int state_commit(struct state *st, struct err *e);
+/* Ends one in which there was nothing to write; one that it is within goes on. */
+void state_leave(struct state *st);
 /* Undoes an open transaction; harmless without one. Called by state_close() too. */
 void state_rollback(struct state *st);
 

@@ -1,0 +1,280 @@
+#!/usr/bin/python3
+"""evctl-apply: one file made true in one transaction, its plan, what it cannot do, and its export."""
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tap import BIN, T
+
+MANIFEST = """name: crm-helper
+description: Counts leads
+tools:
+  - name: count
+    description: How many
+    entry: leads.py:count
+    input: {type: object, properties: {month: {type: string}}}
+"""
+CODE = "def count(month='x'):\n    return {'key': len(EV_KEYS['CRM_KEY'])}\n"
+FILE = """credentials:
+  - {name: CRM_KEY, payer: stored}
+hosts:
+  - {host: API.crm.example., bind: CRM_KEY}
+  - {host: free.example}
+experts:
+  - {name: crm-helper, dir: ./crm-helper-src, hosts: [api.crm.example, free.example:443]}
+connections:
+  - name: maps
+    hosts: [maps.example]
+    env: MAPS_KEY
+    auth: bearer
+    grants: [{expert: crm-helper, payer: buyer}]
+"""
+VALUE = "sk-live-0123456789-abcd"
+
+
+def contents(home):
+    """Every row but the audit's and what differs by time, to see that nothing was changed."""
+    db = sqlite3.connect(f"file:{home}/state.db?mode=ro", uri=True)
+    tables = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name")
+              if not r[0].startswith("sqlite_")]
+    rows = {x: sorted(map(repr, db.execute(f"SELECT * FROM {x}"))) for x in tables}
+    db.close()
+    return rows
+
+
+def run_hint(t, hint, value):
+    """Runs the very command that a hint gave, the value on a descriptor as a person would type it."""
+    words = shlex.split(hint)
+    return t.run(words[0], *words[1:], "--from-file", "-", stdin=value)
+
+
+with T() as t:
+    file = t.dir / "evctl.yaml"
+
+    def write(text):
+        file.write_text(text)
+
+    def apply(*more, **kw):
+        return t.run("evctl-apply", "-f", file, *more, **kw)
+
+    def export(env=None):
+        return t.good("evctl-apply", "--export", env=env).out
+
+    t.expert("crm-helper", {"leads.py": CODE}, MANIFEST)
+    write(FILE)
+    t.fails(2, "no file named", "evctl-apply", hint="evctl-apply -f FILE")
+    t.fails(9, "no state", "evctl-apply", "-f", file, hint="evctl init")
+    t.init()
+    t.ok(export() == "credentials: []\nhosts: []\nexperts: []\nconnections: []\n", "a new state's export")
+
+    # what it cannot do: the very command, exit 7, nothing changed
+    before = contents(t.home)
+    r = apply()
+    t.ok(r.code == 7 and r.out == "? credential CRM_KEY (line 2): evctl-cred add CRM_KEY\n" and
+         r.err.endswith("hint: evctl-cred add CRM_KEY\n"), "a missing credential: the command, exit 7", r)
+    t.ok(contents(t.home) == before, "and nothing was changed")
+    r = apply("-n")
+    t.ok(r.code == 7 and "evctl-cred add CRM_KEY" in r.err, "the plan says so too", r)
+    r = apply("-o", "json")
+    t.ok(r.code == 7 and r.err == "" and r.json == {
+        "applied": False, "dry_run": False, "changes": [],
+        "missing": [{"kind": "credential", "name": "CRM_KEY", "line": 2,
+                     "hint": "evctl-cred add CRM_KEY"}]}, "as JSON, one document", r)
+    write("hosts:\n  - {host: a.example, bind: NOT_SAID}\n")
+    r = apply()
+    t.ok(r.code == 7 and "? credential NOT_SAID (line 2): evctl-cred add NOT_SAID\n" == r.out,
+         "also where only a host names it", r)
+    write("credentials:\n  - {name: B, payer: buyer, sealed: true}\n")
+    r = apply()
+    t.ok(r.code == 7 and r.err.endswith("hint: evctl-cred add B --payer buyer --sealed\n"),
+         "the command has the payer and sealed", r)
+    write(FILE)
+    r = run_hint(t, apply().err.split("hint: ")[-1], VALUE)
+    t.ok(r.code == 0, "the very command works", r)
+
+    # the plan, then the change
+    before = contents(t.home)
+    r = apply("-n")
+    source = os.path.realpath(t.dir / "crm-helper-src")
+    plan = ["+ host api.crm.example (CRM_KEY)", "+ host free.example",
+            f"+ expert crm-helper ({source})", "+ attach crm-helper (api.crm.example)",
+            "+ attach crm-helper (free.example)", "+ connection maps",
+            "+ grant maps (crm-helper, payer buyer)"]
+    t.ok(r.code == 0 and r.out.splitlines() == plan + ["nothing was changed (-n)"], "-n is the plan", r)
+    t.ok(contents(t.home) == before, "and changes nothing, not even the audit")
+    r = apply()
+    t.ok(r.code == 0 and r.out.splitlines() == plan and r.err == "", "the change says the same", r)
+    t.ok(t.run("evctl-host", "show", "api.crm.example", "-o", "json").json["credential"] == "CRM_KEY",
+         "the host is bound")
+    t.ok(t.run("evctl-conn", "list", "-o", "name").out == "maps\n", "the connection is there")
+    db = sqlite3.connect(t.home / "state.db")
+    said = [r[0] for r in db.execute("SELECT action FROM audit")]
+    t.ok("host add" in said and t.run("evctl-state", "status").code == 0, "each change is in the audit", said)
+    db.close()
+    before = contents(t.home)
+    r = apply()
+    t.ok(r.code == 0 and r.out == "nothing to change\n", "again: nothing to change", r)
+    t.ok(contents(t.home) == before, "and nothing was")
+    r = apply("-o", "json")
+    t.ok(r.json == {"applied": True, "dry_run": False, "changes": [], "missing": []}, "as JSON", r)
+
+    # changes of what is there
+    write(FILE.replace("{host: free.example}", "{host: free.example, allow_private: true, bind: CRM_KEY}"
+                       ).replace(", free.example:443]", "]").replace("payer: buyer", "payer: buyer")
+          .replace("hosts: [maps.example]", "hosts: [maps.example, tiles.example:8443]"))
+    r = apply("-o", "name")
+    t.ok(r.code == 0 and r.out.split() == ["host/free.example", "bind/free.example", "attach/crm-helper",
+                                          "connection/maps"], "-o name: what changed, one a line", r)
+    t.ok(apply().out == "nothing to change\n", "and again nothing")
+    t.ok(t.run("evctl-host", "show", "free.example", "-o", "json").json["flags"] == ["! allow-private"],
+         "the flag is set")
+    write(FILE.replace("    grants: [{expert: crm-helper, payer: buyer}]", "    grants: []"))
+    r = apply()
+    t.ok(r.code == 0 and "- grant maps (crm-helper)" in r.out and "~ host free.example (flags)" in r.out
+         and "~ bind free.example (egress only)" in r.out and
+         "+ attach crm-helper (free.example)" in r.out, "what the file no longer says is taken back", r)
+    write("experts:\n  - {name: crm-helper}\n")
+    t.ok(apply().out == "nothing to change\n", "what a file does not mention stays")
+    write("credentials:\n  - {name: CRM_KEY, payer: buyer, sealed: true}\n")
+    r = apply()
+    t.ok(r.code == 0 and "~ credential CRM_KEY (payer buyer)" in r.out and
+         "~ credential CRM_KEY (sealed)" in r.out, "payer and sealed", r)
+    t.ok(t.run("evctl-cred", "show", "CRM_KEY", "-o", "json").json["payer"] == "buyer", "are set")
+    write("credentials:\n  - {name: CRM_KEY, payer: stored, sealed: false}\n")
+    t.ok(apply().code == 0 and apply().out == "nothing to change\n", "and back, by the value still stored")
+
+    # all or nothing
+    def refused(text, code, what, says, *more):
+        write(text)
+        before = contents(t.home)
+        r = t.run("evctl-apply", "-f", file, *more)
+        t.ok(r.code == code and says in r.err and "error: " in r.err and r.out == "", what, r)
+        t.ok(contents(t.home) == before, "and nothing was changed")
+
+    refused("hosts:\n  - {host: new.example}\n  - {host: 127.0.0.1}\n", 2, "a bad host after a good one",
+            f"{file}:3:")
+    refused("hosts:\n  - {host: new.example}\nexperts:\n  - {name: crm-helper, hosts: [nope.example]}\n",
+            3, "a host that is not there", f"{file}:4:")
+    refused("hosts:\n  - {host: new.example}\nexperts:\n  - {name: other}\n", 3, "an expert without dir",
+            "no expert 'other'")
+    refused("hosts:\n  - {host: new.example}\nexperts:\n  - {name: other, dir: crm-helper-src}\n",
+            2, "a directory that holds another expert", "crm-helper")
+    refused("hosts:\n  - {host: new.example, bnid: CRM_KEY}\n", 2, "an unknown field", f"{file}:2:")
+    refused("hosts:\n  - {host: new.example}\n  - {host: new.example}\n", 2, "one host twice", f"{file}:3:")
+    refused("hosts:\n  - {host: new.example}\n  - {host: NEW.example:443}\n", 2,
+            "one host twice, spelt differently", f"{file}:3:")
+    refused("hosts:\n  - {host: new.example, ca_file: no.pem}\n", 3, "a file that is not there", "no.pem")
+    refused("hosts:\n  - {host: new.example}\nconnections:\n  - {name: c, hosts: ['*.w.example'], env: A, "
+            "auth: bearer}\n", 2, "a wildcard for a connection", f"{file}:4:")
+    refused("hosts:\n  - {host: new.example}\nconnections:\n  - {name: maps, hosts: [maps.example], env: "
+            "MAPS_KEY, auth: bearer, grants: [{expert: nobody, payer: buyer}]}\n", 3,
+            "a grant to no expert", "nobody")
+    refused("hosts: [\n", 2, "no YAML", f"{file}:2:")
+    r = t.run("evctl-apply", "-f", file, "-o", "json")
+    t.ok(r.code == 2 and r.out == "" and r.error["kind"] == "usage", "an error as JSON", r)
+    write("hosts:\n  - {host: new.example}\n")
+    t.ok(apply("-n").code == 0, "control: the good line alone passes")
+    t.fails(3, "no such file", "evctl-apply", "-f", t.dir / "none.yaml", hint=False)
+    r = t.run("evctl-apply", "-f", "-", "-n", stdin="hosts: [{host: new.example}]\n")
+    t.ok(r.code == 0 and r.out.startswith("+ host new.example\n"), "from stdin", r)
+    r = t.run("evctl", "apply", "-f", file, "-n")
+    t.ok(r.code == 0 and r.out.startswith("+ host new.example\n"), "evctl apply", r)
+
+    # connections whose key the builder brings
+    write("""connections:
+  - name: images
+    hosts: [api.images.example, 'cdn.images.example:8443']
+    env: IMAGES_KEY
+    auth: "header:X-It's"
+    allow_private: true
+    connect_to: 127.0.0.1:9
+    grants: [{expert: crm-helper, payer: builder}]
+""")
+    r = apply()
+    hint = r.err.split("hint: ")[-1].strip()
+    t.ok(r.code == 7 and hint.startswith("evctl-conn add images --env IMAGES_KEY"), "a key for a connection", r)
+    r = run_hint(t, hint, VALUE)
+    t.ok(r.code == 0, "the very command works", (hint, r))
+    r = apply()
+    t.ok(r.code == 0 and r.out == "+ grant images (crm-helper, payer builder)\n",
+         "and made the connection as the file has it", r)
+
+    # publishing
+    write("experts:\n  - {name: crm-helper, hosts: [api.crm.example, free.example], published: true}\n")
+    r = apply()
+    t.ok(r.code == 0 and r.out == "+ publish crm-helper\n", "published", r)
+    t.ok(apply().out == "nothing to change\n", "once")
+    t.ok(t.run("evctl-expert", "versions", "crm-helper", "-o", "name").out.split() == ["1"], "as version 1")
+
+    # export, and the same state from it elsewhere
+    text = export()
+    t.ok(VALUE not in text and "CRM_KEY" in text, "an export holds names, never values", text)
+    write(text)
+    t.ok(apply().out == "nothing to change\n", "an export applied to its own state changes nothing")
+    r = t.run("evctl-apply", "--export", "-o", "json")
+    t.ok(list(r.json) == ["credentials", "hosts", "experts", "connections"] and
+         r.json["experts"][0]["published"] is True, "the same as JSON", r)
+    file.write_text(r.out)
+    t.ok(apply().out == "nothing to change\n", "which is such a file too")
+    write(text)
+    other = {"EVCTL_HOME": str(t.dir / "other")}
+    t.good("evctl-state", "init", env=other)
+    for _ in range(9):
+        r = apply(env=other)
+        if r.code != 7:
+            break
+        run = shlex.split(r.err.split("hint: ")[-1])
+        t.good(run[0], *run[1:], "--from-file", "-", stdin=VALUE, env=other)
+    t.ok(r.code == 0 and "+ publish crm-helper" in r.out, "applied to a new state, command by command", r)
+    t.ok(export(other) == text, "the export of that is the same", export(other))
+
+    # certificates
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                    "-nodes", "-subj", "/CN=x", "-keyout", t.dir / "k.pem", "-out", t.dir / "ca.pem"],
+                   check=True, capture_output=True)
+    write("hosts:\n  - {host: own.example, ca_file: ca.pem}\n")
+    t.ok(apply().code == 0 and apply().out == "nothing to change\n", "ca_file is beside the file, and kept")
+    text = export()
+    (t.dir / "ca.pem").unlink()
+    write(text)
+    t.ok(apply().out == "nothing to change\n", "an export brings the certificates along")
+    t.ok("BEGIN CERTIFICATE" in text and "PRIVATE" not in text, "as text")
+
+    # pruning
+    write("hosts:\n  - {host: api.crm.example, bind: CRM_KEY}\n")
+    before = contents(t.home)
+    t.fails(2, "--prune asks", "evctl-apply", "-f", file, "--prune", hint="add --yes")
+    r = apply("--prune", "--yes")
+    t.ok(r.code == 5 and "free.example" in r.err and r.out == "", "what is in use is not pruned, exit 5", r)
+    t.ok(contents(t.home) == before, "and nothing was changed")
+    keep = ("credentials: [{name: CRM_KEY}]\nhosts:\n  - {host: api.crm.example, bind: CRM_KEY}\n"
+            "experts: [{name: crm-helper, hosts: [api.crm.example]}]\nconnections: []\n")
+    t.cred("SPARE", VALUE)
+    t.good("evctl-expert", "create", "second", "--dir",
+           t.expert("second", {"leads.py": CODE}, MANIFEST.replace("crm-helper", "second")))
+    write(keep)
+    r = apply("--prune", "-n")
+    t.ok(r.code == 0 and "- expert second" in r.out and contents(t.home) != before, "the plan of pruning", r)
+    r = apply("--prune", "--yes")
+    for line in ("- expert second", "- connection images", "- connection maps", "- host free.example",
+                 "- host own.example", "- credential SPARE"):
+        t.ok(line in r.out.splitlines(), f"pruned: {line}", r)
+    t.ok(apply("--prune", "--yes").out == "nothing to change\n", "once")
+    r = t.run("evctl-apply", "--export", "-o", "json")
+    t.ok([h["host"] for h in r.json["hosts"]] == ["api.crm.example"] and r.json["connections"] == [] and
+         [x["name"] for x in r.json["experts"]] == ["crm-helper"], "and what the file has is left", r)
+
+    # the file is bounded, and an apply that loses the race for the state waits, then says so
+    write("hosts: []\n" + "# " + "x" * 1_000_000)
+    t.fails(2, "a file over 1 MB", "evctl-apply", "-f", file, hint=False)
+    db = sqlite3.connect(t.home / "state.db", isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    write("hosts: [{host: late.example}]\n")
+    t.ok(t.run("evctl-apply", "--export").code == 0, "an export goes on while another writes")
+    r = apply()
+    t.ok(r.code == 6 and "hint: " in r.err and r.out == "", "busy", r)
+    db.execute("ROLLBACK")
+    t.ok(apply().code == 0, "control: then it passes")
