@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+"""Calls and sessions: what one call leaves to the next (nothing), limits, and the gate's end."""
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gatelib import *
+import signal
+
+
+def run():
+    ca = Authority("up")
+    set_hosts()
+    now, most, lock, hold = [0], [0], threading.Lock(), threading.Event()
+
+    def handle(head, body):
+        if b"/slow" in head:
+            with lock:
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+            hold.wait(20)
+            with lock:
+                now[0] -= 1
+        return echo(head, body)
+    up = Upstream(ca.cert("api.x.example", "b.x.example"), answering(handle))
+    to = dict(ca=ca.pem, connect_to=up.addr, allow_private=True)
+    g = Gate()
+    req = b"GET / HTTP/1.1\r\nHost: api.x.example\r\n\r\n"
+
+    eq(g.raw(req), None, "before the first call: closed")
+    g.begin(row("api.x.example", **to))
+    eq(g.get("/").status, 200, "in a call: 200")
+    kept, idle = g.dial(), socket.create_connection(("127.0.0.1", g.port[443]))
+    kept.sendall(req)
+    ok(kept.recv(65536).startswith(b"HTTP/1.1 200"), "a kept connection")
+    busy = g.dial()
+    busy.sendall(b"GET /slow HTTP/1.1\r\nHost: api.x.example\r\n\r\n")
+    wait_for(lambda: now[0] == 1, 10, "the slow request")
+    start = time.monotonic()
+    events = g.end()
+    ok(time.monotonic() - start < 2, "the call ends at once, a request under way or not")
+    eq([(e["path"], e["verdict"]) for e in events], [("/", "allowed"), ("/", "allowed"), ("/slow", "client-gone")],
+       "three events")
+    for s, name in ((kept, "a kept"), (busy, "a busy"), (idle, "an idle")):
+        try:
+            gone = s.recv(10) == b""
+        except OSError:
+            gone = True
+        ok(gone, name + " connection is dropped between calls")
+    hold.set()
+    eq(g.raw(req), None, "between calls: closed")
+
+    # A request that was queued while there was no call is not served by the next one's policy.
+    os.kill(g.p.pid, signal.SIGSTOP)
+    early = socket.create_connection(("127.0.0.1", g.port[80]))
+    early.sendall(b"GET /early HTTP/1.1\r\nHost: api.x.example\r\n\r\n")
+    os.kill(g.p.pid, signal.SIGCONT)
+    g.begin(row("b.x.example", **to))
+    try:
+        eq(early.recv(100), b"", "what came before the call is not served in it")
+    except ConnectionResetError:
+        ok(True, "what came before the call is not served in it")
+    a = g.get("/", host="api.x.example")
+    eq((a.status, a.gate), (403, "host"), "the new call has a new policy")
+    eq(g.get("/", host="b.x.example").status, 200, "and only that")
+    ok(all(e["path"] != "/early" for e in g.end()), "nothing of it in the events")
+
+    # Rotation: the value of the call is the one that counts.
+    for value in ("first-value-0123", "second-value-456"):
+        g.begin(row("api.x.example", key="K", **to), row("b.x.example", **to), keys=[key("K", value)])
+        eq([g.get("/", host="b.x.example", headers=["X: " + v]).status for v in
+            ("first-value-0123", "second-value-456")],
+           [403, 200] if value[0] == "f" else [200, 403], "the guard follows a rotation: " + value[:6])
+        g.end()
+
+    # Malformed policies: refused, and the gate stays shut.
+    for bad in ({"rows": [{"host": "API.x", "port": 443}]}, {"rows": [{"host": "x.example", "port": 0}]},
+                {"rows": [dict(row("x.example"), key="nope")]}, {"keys": [{"name": "K", "value": "!"}]},
+                {"keys": [dict(key("K", "v" * 20, sealed=True), standin="short")]}, {"deadline_ms": 0},
+                {"rows": [dict(row("x.example"), connect_to="nonsense")]}):
+        g.send(dict({"op": "call", "id": "r", "deadline_ms": 1000, "rows": [], "keys": []}, **bad))
+        a = g.recv()
+        ok(a["op"] == "error" and "policy" in a["message"] or "ADDR" in a["message"], "refused: %.60r" % bad, a)
+    eq(g.raw(req), None, "after a refused policy: closed")
+    g.begin(row("api.x.example", **to))
+    eq(g.get("/").status, 200, "and a good one works again")
+
+    # 64 at once; more wait their turn.
+    hold.clear()
+    most[0] = 0
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(g.get("/slow").status)) for _ in range(100)]
+    for t in threads:
+        t.start()
+    wait_for(lambda: now[0] == 64, 15, "64 requests")
+    hold.set()
+    for t in threads:
+        t.join()
+    eq((answers.count(200), most[0]), (100, 64), "100 requests: 64 at once, all answered")
+    g.end()
+
+    # Many idle connections do not shut others out.
+    g.begin(row("api.x.example", **to))
+    crowd = []
+    for i in range(600):
+        s = socket.create_connection(("127.0.0.1", g.port[80]), 10)
+        s.sendall(b"GET / HTTP/1.1\r\nHost: no.x.example\r\n\r\n")
+        s.recv(65536)
+        crowd.append(s)
+    eq(g.get("/").status, 200, "600 idle connections: another one is served")
+    for s in crowd:
+        s.close()
+    g.end()
+
+    # Events are capped, and counted on.
+    g.begin(row("api.x.example", **to))
+    s = g.dial(port=80, tls=False)
+    f = s.makefile("rb")
+    for _ in range(101):
+        s.sendall(b"HEAD /n HTTP/1.1\r\nHost: no.x.example\r\n\r\n" * 100)
+        for _ in range(100):
+            while f.readline() != b"\r\n":
+                pass
+    s.close()
+    events = g.end()
+    eq((len(events), g.last["truncated"], g.last["summary"]["requests"], g.last["summary"]["refused"]),
+       (10000, 100, 10100, 10100), "10,100 requests: 10,000 events, the rest counted")
+
+    # The end.
+    g.begin(row("api.x.example", **to))
+    s = g.dial()
+    g.sock.close()
+    eq(g.p.wait(5), 0, "the control socket ends: the gate exits 0")
+    try:
+        s.sendall(req)
+        gone = s.recv(10) == b""
+    except OSError:
+        gone = True
+    ok(gone, "and its connections with it")
+    try:
+        socket.create_connection(("127.0.0.1", g.port[443]), 2).close()
+        ok(False, "and nobody listens any more")
+    except OSError:
+        ok(True, "and nobody listens any more")
+    g = Gate()
+    g.send({"op": "nonsense"})
+    ok(g.p.wait(5) != 0, "a message that it does not know: it exits")
+    # A supervisor that is killed
+    pid = os.fork()
+    if pid == 0:
+        g = Gate()
+        with open(os.path.join(tempdir(), "pid"), "w") as f:
+            f.write(str(g.p.pid))
+        os.rename(os.path.join(tempdir(), "pid"), os.path.join(tempdir(), "pid2"))
+        time.sleep(60)
+    path = os.path.join(tempdir(), "pid2")
+    wait_for(lambda: os.path.exists(path), 10, "the other supervisor")
+    gate_pid = int(open(path).read())
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+    def dead():
+        try:
+            return open("/proc/%d/stat" % gate_pid).read().split(") ")[1][0] == "Z"
+        except OSError:
+            return True
+    wait_for(dead, 5, "the gate's end")
+    ok(True, "the supervisor is killed: so is its gate")
+
+
+main(run)
