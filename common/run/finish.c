@@ -85,23 +85,100 @@ static void check_result(struct going *g, struct yield *y)
 		fail(y, RUN_FAILED, "the result holds the expert's code");
 }
 
+static json_t *blank_text(const struct going *g, const char *p, size_t n, struct strv *names)
+{
+	struct buf b = {0};
+	buf_add(&b, p, n);
+	int r = buf_failed(&b) ? -1 : guard_blank(&g->guard, g->r->buyer != NULL, &b, names);
+	json_t *v = r < 0 ? NULL : json_text(buf_str(&b), b.len);
+	buf_free(&b);
+	return v;
+}
+
+static json_t *blank_value(const struct going *g, const json_t *v, struct strv *names);
+
+static json_t *blank_object(const struct going *g, const json_t *v, struct strv *names)
+{
+	json_t *out = json_object(), *member;
+	const char *key;
+	json_object_foreach((json_t *)v, key, member)
+	{
+		JSON_AUTO name = blank_text(g, key, strlen(key), names);
+		if (!name || json_object_set_new(out, json_string_value(name),
+				     blank_value(g, member, names)) < 0) {
+			json_decref(out);
+			return NULL;
+		}
+	}
+	return out;
+}
+
+static json_t *blank_array(const struct going *g, const json_t *v, struct strv *names)
+{
+	json_t *out = json_array(), *item;
+	size_t i;
+	json_array_foreach(v, i, item)
+	{
+		if (json_array_append_new(out, blank_value(g, item, names)) < 0) {
+			json_decref(out);
+			return NULL;
+		}
+	}
+	return out;
+}
+
+/* A copy whose texts hold no key; results are of bounded depth (sandbox/result.h). */
+static json_t *blank_value(const struct going *g, const json_t *v, struct strv *names)
+{
+	if (json_is_string(v))
+		return blank_text(g, json_string_value(v), json_string_length(v), names);
+	if (json_is_object(v))
+		return blank_object(g, v, names);
+	return json_is_array(v) ? blank_array(g, v, names) : json_copy((json_t *)v);
+}
+
+/* What is escaped twice shows only in the texts themselves; nothing is rewritten without a hit. */
+static int blank_texts(struct going *g, struct buf *b, struct strv *names)
+{
+	struct err none = {0};
+	STRV_AUTO more = {0};
+	JSON_AUTO v = json_parse("result", buf_str(b), b->len, &none);
+	JSON_AUTO clean = v ? blank_value(g, v, &more) : NULL;
+	if (!clean)
+		return -1;
+	if (!more.n)
+		return 0;
+	for (size_t i = 0; i < more.n; i++)
+		if (!strv_has(names, more.v[i]))
+			strv_add(names, more.v[i]);
+	buf_clear(b);
+	json_to_buf(clean, b);
+	return buf_failed(b) ? -1 : 0;
+}
+
 /* Blanks keys in the result; where that leaves no JSON (a key among numbers), all of it goes. */
 static int blank_result(struct going *g)
 {
 	struct buf *b = &g->reply.result.result;
 	STRV_AUTO names = {0};
+	bool json = g->tool->entry_func != NULL;
+	b->limit = 0;
+	if (!b->len || leak_empty(g->guard.found))
+		return 0;
 	if (guard_blank(&g->guard, g->r->buyer != NULL, b, &names) < 0)
 		return -1;
+	if (json && names.n && result_json(buf_str(b), b->len)) {
+		buf_clear(b);
+		if (g->r->buyer)
+			buf_adds(b, "\"[withheld]\"");
+		else
+			buf_addf(b, "\"[EV_KEYS:%s]\"", names.v[0]);
+	} else if (json && blank_texts(g, b, &names) < 0) {
+		return -1;
+	}
 	for (size_t i = 0; i < names.n; i++)
 		strv_addf(&g->leaks, "the result held the value of EV_KEYS['%s']", names.v[i]);
-	if (!names.n || !g->tool->entry_func || !result_json(buf_str(b), b->len))
-		return 0;
-	buf_clear(b);
-	if (g->r->buyer)
-		buf_adds(b, "\"[withheld]\"");
-	else
-		buf_addf(b, "\"[EV_KEYS:%s]\"", names.v[0]);
-	return buf_failed(b) ? -1 : 0;
+	return buf_failed(b) || names.failed ? -1 : 0;
 }
 
 /* ---- artifacts ----------------------------------------------------------------------------- */

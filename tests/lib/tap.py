@@ -6,9 +6,11 @@
         r = t.run("evctl-cred", "list")
         t.ok(r.code == 0, "lists", r)
 """
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -89,6 +91,21 @@ class T:
 
     def init(self):
         self.good("evctl-state", "init")
+
+    def sql(self, text, *args):
+        """Rows of the state file. Closed at once: a connection left open would lose its locks as soon
+        as this process closes any other descriptor of the file."""
+        with contextlib.closing(sqlite3.connect(self.home / "state.db", timeout=10)) as db:
+            with db:
+                return db.execute(text, args).fetchall()
+
+    def holding(self, text):
+        """The files of the state directory that hold text in the clear; read by a program of its own,
+        for the same reason."""
+        done = subprocess.run(["grep", "-rlaF", "-e", text, str(self.home)], capture_output=True)
+        if done.returncode > 1:
+            raise AssertionError(done.stderr)
+        return done.stdout.decode().splitlines()
 
     def cred(self, name, value, *more):
         self.good("evctl-cred", "add", name, "--from-file", "-", *more, stdin=value)
