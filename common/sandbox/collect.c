@@ -310,6 +310,8 @@ int collect_outputs(
 	memset(c, 0, sizeof *c);
 	if (fstat(dirfd, &root) < 0)
 		return err_errno(e, ERR_FAIL, "cannot read the outputs");
+	/* The tool may have shut it; what cannot be opened after this is an error below. */
+	(void)fchmod(dirfd, 0755);
 	int failed = look_in(&w, dirfd, 0, &root) < 0 || w.path.failed;
 	if (!failed) {
 		if (w.n)

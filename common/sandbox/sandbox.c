@@ -10,13 +10,11 @@
 #include "sandbox/seccomp.h"
 #include "sandbox/stage.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <unistd.h>
 
 #define DEFAULT_TIMEOUT_MS 25000
@@ -234,9 +232,9 @@ static void judge(const struct sandbox *sb, const struct sandbox_call *call, str
 	int got = control_frame(&sb->control, in, &f);
 	if (got == 1 && f.kind == 'R')
 		return judge_ok(sb, call, in, &f, r);
-	if (got >= 0)
-		return judge_failed(f.kind, before, &after, r);
-	fail(r, SANDBOX_FAILED, NULL, "what came back is no result");
+	judge_failed(got > 0 ? f.kind : '\0', before, &after, r);
+	if (got < 0 && r->status == SANDBOX_FAILED)
+		r->why = "what came back is no result";
 }
 
 static void kill_all(struct sandbox *sb)
@@ -331,18 +329,7 @@ int sandbox_outputs(const struct sandbox *sb)
 
 int sandbox_reset_outputs(struct sandbox *sb)
 {
-	int at = sb->launch.outputs, failed = 0;
-	int list = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = list < 0 ? NULL : fdopendir(list);
-	if (!d) {
-		fd_close(&list);
-		return -1;
-	}
-	for (struct dirent *de; (de = readdir(d));)
-		if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0)
-			failed |= file_remove_tree(at, de->d_name);
-	closedir(d);
-	return failed ? -1 : 0;
+	return stage_empty(sb->launch.outputs, sb->launch.uid);
 }
 
 bool sandbox_alive(const struct sandbox *sb)

@@ -17,5 +17,7 @@ int stage_measure(const struct sandbox_spec *spec, size_t *bytes, unsigned *inod
 int stage_fill(
 	int dir, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m, struct err *e);
 int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e);
+/* Removes all that is in outputs/, however deep; every process inside must be dead. */
+int stage_empty(int outputs, uid_t uid);
 
 #endif

@@ -1,0 +1,409 @@
+#!/usr/bin/python3
+"""What processes of a tool may try, and that nothing of them is left."""
+
+import errno
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from lib import main, note, same, show, status, test, true
+
+
+def inside(marker):
+    """Processes of this machine whose command line holds the marker, as pids."""
+    found = []
+    for path in glob.glob('/proc/[0-9]*/cmdline'):
+        try:
+            with open(path, 'rb') as file:
+                if marker.encode() in file.read():
+                    found.append(int(path.split('/')[2]))
+        except OSError:
+            pass
+    return found
+
+
+def descendants(pid):
+    """pid and all below it."""
+    parents = {}
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        try:
+            with open(path) as file:
+                text = file.read()
+        except OSError:
+            continue
+        fields = text[text.rindex(')') + 2:].split()
+        parents.setdefault(int(fields[1]), []).append((int(text.split()[0]), fields[0]))
+    found, todo = [], [pid]
+    while todo:
+        for child, state in parents.get(todo.pop(), ()):
+            if state != 'Z':
+                found.append(child)
+            todo.append(child)
+    return found
+
+
+def wait_for(condition, what, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        got = condition()
+        if got:
+            return got
+        time.sleep(0.01)
+    raise AssertionError('never: ' + what)
+
+
+def gone(pids):
+    wait_for(lambda: not any(os.path.exists('/proc/%d' % p) for p in pids), 'gone %r' % pids)
+
+
+HANGS = {
+    'holds the GIL': 're.match("(a+)+$", "a" * 60 + "b")',
+    'ignores signals': '[signal.signal(s, signal.SIG_IGN) for s in (1, 2, 3, 13, 15)] and time.sleep(99)',
+    'stops itself': 'kill(os.getpid(), signal.SIGSTOP) or time.sleep(99)',
+    'stops all': 'os.fork(); kill(-1, signal.SIGSTOP); kill(os.getpid(), signal.SIGSTOP)',
+    'kills its parent': 'kill(os.getppid(), signal.SIGKILL) or kill(1, signal.SIGKILL) or time.sleep(99)',
+    'stops its parent': 'kill(os.getppid(), signal.SIGSTOP) or kill(1, signal.SIGSTOP) or time.sleep(99)',
+    'hides in a child': '(os.fork() and os.wait()) or os.setsid() or time.sleep(99)',
+}
+KILL = '''
+import os, re, signal, time
+def kill(pid, number):
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass
+'''
+
+
+@test
+def deadline(box):
+    """22, 23, 25: whatever a tool does, it is dead at the deadline; in a session the next call works"""
+    for what, body in HANGS.items():
+        code = KILL + 'def f():\n %s\ndef ok(): return 1\n' % body
+        got = box.run(code, 'f', timeout=700)
+        status(got, 'timeout')
+        true(700 <= got['ms'] < 2500, (what, got['ms']))
+        calls = [{'file': 'tool.py', 'func': 'f', 'timeout': 700}, {'file': 'tool.py', 'func': 'ok'}]
+        first, second = box.report(code, session=True, calls=calls)['calls']
+        status(first, 'timeout')
+        true(first['ms'] < 2500 and first['alive'], (what, show(first)))
+        status(second, 'ok')
+
+
+@test
+def detached(box):
+    """23: a detached grandchild that keeps the pipes does not hold the call, and is gone"""
+    marker = 'evctl-detached-%d' % os.getpid()
+    code = '''
+import os, subprocess, sys
+def f(marker):
+    code = "import os, signal, time\\n[signal.signal(s, signal.SIG_IGN) for s in (1, 2, 15)]\\n" \\
+        "if os.fork(): os._exit(0)\\nos.setsid()\\nif os.fork(): os._exit(0)\\n" \\
+        "open('/scratch/up', 'w').close()\\ntime.sleep(99)"
+    subprocess.Popen([sys.executable, '-c', code, marker])
+    while not os.path.exists('/scratch/up'): pass
+    return 1
+def g():
+    return sorted(int(p) for p in os.listdir('/proc') if p.isdigit())
+'''
+    got = box.run(code, 'f', inputs={'marker': marker})
+    status(got, 'ok')
+    true(got['ms'] < 10000, got['ms'])
+    same(inside(marker), [])
+    calls = [{'file': 'tool.py', 'func': 'f', 'inputs': {'marker': marker}},
+             {'file': 'tool.py', 'func': 'g'}]
+    first, second = box.report(code, session=True, calls=calls)['calls']
+    status(first, 'ok')
+    same(inside(marker), [])
+    pids = json.loads(second['result'])
+    same((pids[0], len(pids)), (1, 2))
+
+
+BOMB = '''
+import os, threading, time
+def fork():
+    n = 0
+    try:
+        while True:
+            if os.fork() == 0:
+                time.sleep(99)
+            n += 1
+    except BlockingIOError:
+        return n
+def thread():
+    n = 0
+    try:
+        while True:
+            threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
+            n += 1
+    except RuntimeError:
+        return n
+def fork_out():
+    while True:
+        os.fork()
+def thread_out():
+    while True:
+        threading.Thread(target=time.sleep, args=(99,), daemon=True).start()
+'''
+
+
+@test
+def bombs(box):
+    """24: fork and thread bombs are EAGAIN inside, and a limit of their own kind"""
+    for session in (False, True):
+        for func in ('fork', 'thread'):
+            got = box.report(BOMB, session=session, calls=[{'file': 'tool.py', 'func': func}] * 1)
+            status(got['calls'][0], 'ok')
+            true(60 <= int(got['calls'][0]['result']) <= 64, got['calls'][0]['result'])
+    got = box.run(BOMB, 'thread_out')
+    status(got, 'limit', 'processes')
+    got = box.run(BOMB, 'fork_out')
+    status(got, 'limit', 'processes')
+    calls = [{'file': 'tool.py', 'func': 'fork_out', 'timeout': 2000}, {'file': 'tool.py', 'func': 'fork'}]
+    first, second = box.report(BOMB, session=True, calls=calls)['calls']
+    true(first['status'] in ('limit', 'timeout'), show(first))
+    status(second, 'ok')
+    true(60 <= int(second['result']) <= 64, second['result'])
+
+
+@test
+def killed_supervisor(box):
+    """26: SIGKILL of the supervisor at any moment leaves nothing"""
+    marker = 'evctl-orphan-%d' % os.getpid()
+    code = ('import time, subprocess, sys\n'
+            'def f(m): subprocess.run([sys.executable, "-c", "import time; time.sleep(99)", m])')
+    seen = 0
+    for i in range(40):
+        process = box.start(code, 'f', inputs={'m': marker}, session=i % 2 == 1)
+        if i < 30:
+            end = time.monotonic() + 0.0015 * i
+            while time.monotonic() < end:
+                pass
+        else:
+            wait_for(lambda: inside(marker), 'the tool running')
+        pids = descendants(process.pid)
+        seen += len(pids) > 0
+        process.kill()
+        process.communicate()
+        gone(pids)
+    same(inside(marker), [])
+    true(seen > 10, seen)
+
+
+@test
+def killed_parts(box):
+    """26: SIGKILL of any one process of the sandbox ends the call, and leaves nothing"""
+    code = 'import time\ndef f(): time.sleep(60)'
+    for session in (False, True):
+        n = None
+        i = 0
+        while n is None or i < n:
+            process = box.start(code, 'f', session=session)
+            pids = wait_for(lambda: (lambda d: d if len(d) >= 3 else None)(descendants(process.pid)),
+                            'all processes up')
+            n = len(pids)
+            os.kill(pids[i], signal.SIGKILL)
+            out = process.communicate(timeout=20)[0]
+            got = json.loads(out)
+            got = got['calls'][0] if 'calls' in got else got
+            true(got.get('status') in ('failed', 'error') or 'error' in got, got)
+            gone(pids)
+            i += 1
+
+
+@test
+def leftovers(box):
+    """27: many runs leave no descriptor, mount, zombie, cgroup, temporary file"""
+    def state():
+        groups = [g for top in ('memory', 'pids', '') for g in
+                  glob.glob('/sys/fs/cgroup/%s/**/evctl-*' % top, recursive=True)]
+        with open('/proc/self/mounts') as file:
+            mounts = len(file.readlines())
+        return sorted(groups), mounts, [p for p in glob.glob('/tmp/evctl*') if 'evctl-test.' not in p], sorted(glob.glob('/dev/shm/*'))
+    before = state()
+    count = 40
+    spec = json.dumps(box.spec('def f(): return 1', 'f', bench=count)).encode()
+    process = subprocess.run(box.command, input=spec, stdout=subprocess.PIPE, timeout=120)
+    same(len(json.loads(process.stdout)), count)
+    after = state()
+    same(after[1:], before[1:])
+    mine = [g for g in after[0] if g not in before[0]]
+    same(mine, [])
+
+
+@test
+def crosstalk(box):
+    """28: two sandboxes at once: no lock, shared memory, semaphore, key, port or file in common"""
+    code = '''
+import fcntl, os, socket, time, mmap
+from multiprocessing import shared_memory
+PATHS = ['/usr/bin/python3.11', '/usr/lib/python3.11/os.py', '/etc/hosts', '/tool/tool.py',
+         '/cell/cell.py', '/usr/share/zoneinfo', '/lib64/ld-linux-x86-64.so.2']
+def hold():
+    files = [open(p) if not os.path.isdir(p) else os.open(p, os.O_RDONLY) for p in PATHS]
+    for f in files:
+        fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    shared_memory.SharedMemory('evctl', True, 100)
+    s = socket.socket()
+    s.bind(('127.0.0.1', 8899))
+    s.listen()
+    open('/tmp/mark', 'w').close()
+    print('holding', flush=True)
+    time.sleep(60)
+def look():
+    found = []
+    for p in PATHS:
+        f = os.open(p, os.O_RDONLY)
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            found.append(p)
+    try:
+        shared_memory.SharedMemory('evctl')
+        found.append('shm')
+    except FileNotFoundError:
+        pass
+    try:
+        socket.create_connection(('127.0.0.1', 8899), 1)
+        found.append('port')
+    except OSError:
+        pass
+    if os.path.exists('/tmp/mark'): found.append('file')
+    return found
+def control():
+    import multiprocessing
+    p = multiprocessing.Process(target=hold)
+    p.start()
+    while not os.path.exists('/tmp/mark'): time.sleep(.01)
+    return look()
+'''
+    same(len(box.value(code + 'f = control\n')), 10)
+    holder = box.start(code + 'def f():\n open("/scratch/outputs/x", "w")\n hold()', 'f', timeout=20000)
+    try:
+        wait_for(lambda: len(descendants(holder.pid)) >= 4, 'the holder running')
+        time.sleep(0.5)
+        same(box.value(code + 'f = look\n'), [])
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+@test
+def filling(box):
+    """29: every writable place is bounded, together where they are counted together"""
+    code = '''
+import errno, mmap, os
+def fill(path, n=0):
+    try:
+        with open(path, 'wb', 0) as f:
+            while True:
+                n += f.write(bytes(1 << 20))
+    except OSError as e:
+        return [n, errno.errorcode[e.errno]]
+def inodes(path):
+    n = 0
+    try:
+        while True:
+            open('%s/%d' % (path, n), 'w').close()
+            n += 1
+    except OSError as e:
+        return [n, errno.errorcode[e.errno]]
+def f():
+    out = {}
+    for d in ('/', '/dev', '/proc', '/tool'):
+        out[d] = fill(d + '/x')
+    out['all'] = fill('/scratch/x')
+    out['tmp'] = fill('/tmp/x')
+    out['shm'] = fill('/dev/shm/x')
+    out['outputs'] = fill('/scratch/outputs/x')
+    os.unlink('/scratch/x'), os.unlink('/tmp/x'), os.unlink('/dev/shm/x')
+    out['inodes'] = inodes('/tmp')
+    try:
+        os.memfd_create('x')
+        out['memfd'] = 'made'
+    except OSError as e:
+        out['memfd'] = errno.errorcode[e.errno]
+    return out
+'''
+    got = box.value(code, timeout=60000)
+    for place in ('/', '/dev', '/proc', '/tool'):
+        true(got[place][0] == 0, (place, got))
+    same(got['memfd'], 'ENOSYS')
+    total = got['all'][0] + got['tmp'][0] + got['shm'][0]
+    true(60000000 < total <= 64000000, got)
+    true(5000000 < got['outputs'][0] <= 40000000, got)
+    true(1000 < got['inodes'][0] < 20000 and got['inodes'][1] == 'ENOSPC', got)
+
+
+@test
+def memory(box):
+    """memory is bounded, and its end is a limit of its own kind"""
+    grow = 'def f():\n x = []\n while True: x.append(bytearray(10 << 20))'
+    got = box.run(grow, 'f', memory=128 << 20)
+    status(got, 'limit', 'memory')
+    got = box.run('def f():\n x = bytearray(300 << 20)\n return len(x)', 'f', memory=512 << 20)
+    status(got, 'ok')
+    got = box.run('def f():\n x = bytearray(600 << 20)\n return len(x)', 'f', memory=512 << 20)
+    status(got, 'limit', 'memory')
+    calls = [{'file': 'tool.py', 'func': 'f', 'memory': 128 << 20}, {'file': 'tool.py', 'func': 'ok'}]
+    first, second = box.report(grow + '\ndef ok():\n return len(bytearray(400 << 20))', session=True,
+                               calls=calls)['calls']
+    status(first, 'limit', 'memory')
+    status(second, 'ok')
+    # Many processes, each within its own limit.
+    many = '''
+import os, time
+def f():
+    for i in range(12):
+        if os.fork() == 0:
+            x = bytearray(100 << 20)
+            for j in range(0, len(x), 4096): x[j] = 1
+            time.sleep(99)
+    status = [os.waitstatus_to_exitcode(os.wait()[1])]
+    raise Exception(status)
+'''
+    report = box.report(many, 'f', memory=256 << 20, timeout=5000)
+    if report['bounds'] == 'rlimit':
+        note('no cgroup: memory is bounded for each process only')
+    else:
+        status(report['calls'][0], 'limit', 'memory')
+
+
+@test
+def planted(box):
+    """32: what one session plants, no other picks up, nor the next call of its own"""
+    code = '''
+import os, sys
+def plant():
+    for d in ('/scratch', '/tmp', '/scratch/outputs', '/dev/shm'):
+        for name in ('sitecustomize.py', 'usercustomize.py', 'json.py', 'x.pth', 'tool.pyc'):
+            with open(d + '/' + name, 'w') as f: f.write('open("/tmp/picked", "w")\\n')
+    import json
+    json.dumps = lambda *a: '"evil"'
+    import builtins
+    builtins.abs = lambda x: 666
+    sys.modules['base64'] = None
+    return os.environ.setdefault('EVIL', '1')
+def look():
+    import json, base64, subprocess
+    subprocess.run([sys.executable, '-c', 'import json'])
+    return [json.dumps([1]), abs(-2), os.environ.get('EVIL'), os.path.exists('/tmp/picked'),
+            os.path.exists('/scratch/json.py')]
+'''
+    calls = [{'file': 'tool.py', 'func': 'plant'}, {'file': 'tool.py', 'func': 'look'}]
+    first, second = box.report(code, session=True, calls=calls)['calls']
+    status(first, 'ok')
+    status(second, 'ok')
+    got = json.loads(second['result'])
+    # The file lasts through the session, as /scratch does. A bare subprocess reads its own directory.
+    same(got[:3] + got[4:], ['[1]', 2, None, True])
+    same(box.value(code + 'f = look\n'), ['[1]', 2, None, False, False])
+
+
+main()
