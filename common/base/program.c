@@ -579,6 +579,9 @@ int program_main(const struct program *p, int argc, char **argv)
 	if (wants_json(argc, argv))
 		in.output = OUTPUT_JSON;
 	int r = work(&in, argc, argv, &e);
+	if (r < 0 && e.code == ERR_USAGE && !e.hint[0])
+		err_hint(&e, "%s%s%s --help", p->name, in.verb && in.verb->name ? " " : "",
+			in.verb && in.verb->name ? in.verb->name : "");
 	int code = r < 0 ? (int)e.code : in.exit_code;
 	if (r < 0 && !in.silent)
 		print_error(&in, &e);

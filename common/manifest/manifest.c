@@ -358,6 +358,8 @@ int manifest_parse(struct manifest *m, const char *path_for_messages, const void
 	DOC_AUTO d = doc_parse(path_for_messages, bytes, n, MANIFEST_MAX_BYTES, e);
 	if (d && read_manifest(&s, d, m) == 0)
 		return 0;
+	if (!e->hint[0])
+		err_hint(e, "evctl help expert.yaml");
 	manifest_free(m);
 	return -1;
 }
