@@ -52,7 +52,8 @@ int conn_tls_init(struct conn_tls *t, struct ca *ca, struct err *e)
 {
 	static const char suites[] =
 		"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:"
-		"+CHACHA20-POLY1305:+AES-256-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1";
+		"+CHACHA20-POLY1305:+AES-256-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1"
+		":%SERVER_PRECEDENCE"; /* the cheapest cipher: nobody is between the two */
 	*t = (struct conn_tls){.ca = ca};
 	if (gnutls_certificate_allocate_credentials(&t->cred) < 0 ||
 		gnutls_priority_init(&t->priority, suites, NULL) < 0) {
@@ -223,6 +224,12 @@ int conn_flush(struct conn *c)
 
 int conn_put(struct conn *c, const void *p, size_t n)
 {
+	while (n >= RECORD && !c->out.len) {
+		if (transmit_all(c, p, RECORD) < 0)
+			return -1;
+		p = (const char *)p + RECORD;
+		n -= RECORD;
+	}
 	while (n) {
 		size_t room = RECORD - c->out.len;
 		size_t take = n < room ? n : room;

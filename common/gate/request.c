@@ -780,8 +780,6 @@ static void put_refusal(struct request *r)
 		conn_put(r->c, body.data, body.len);
 	buf_free(&body);
 	conn_flush(r->c);
-	if (!r->body_done && !r->c->dead)
-		conn_drain(r->c);
 }
 
 static void scrub_into(struct request *r, struct http_text t, char *out, size_t size)
@@ -860,6 +858,8 @@ bool request_serve(struct call *call, struct events *events, struct conn *c, boo
 		put_refusal(&r);
 	if (rc != 0)
 		write_event(&r, events);
+	if (*clean && rc != 0 && !r.body_done)
+		conn_drain(c);
 	bool more = rc > 0 && *clean && !r.close && !c->dead && r.body_done && !call->over;
 	clear(&r);
 	return more;
