@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define CONTROL 3
 
@@ -36,6 +37,7 @@ static int usage(int argc, char **argv)
 static int prepare(struct err *e)
 {
 	pthread_attr_t small;
+	close_range(CONTROL + 1, ~0U, 0); /* whatever a supervisor forgot */
 	/* Few arenas and small stacks: address space is limited, and memory stays flat. */
 	mallopt(M_ARENA_MAX, 4);
 	pthread_attr_init(&small);
