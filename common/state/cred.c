@@ -369,10 +369,11 @@ json_t *cred_list(struct state *st, const char *name, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT c.name, c.payer, c.sealed, c.tail, c.value IS NOT NULL, c.length, c.created, "
-		"c.changed, (SELECT group_concat(h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || "
-		"h.port END, ' ') FROM (SELECT name, port FROM hosts WHERE credential = c.id "
-		"ORDER BY name, port) h), c.version "
-		"FROM credentials c WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",
+		"c.changed, h.texts, c.version FROM credentials c LEFT JOIN (SELECT credential, "
+		"group_concat(name || CASE port WHEN 443 THEN '' ELSE ':' || port END, ' ') AS texts "
+		"FROM (SELECT * FROM hosts WHERE credential IS NOT NULL ORDER BY name, port) "
+		"GROUP BY credential) h ON h.credential = c.id "
+		"WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",
 		"s", name);
 	json_t *rows = json_array();
 	int r = -1;
