@@ -4,6 +4,7 @@
 #include "broker/call.h"
 #include "run/source.h"
 #include "state/conn.h"
+#include "state/livenames.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -505,7 +506,8 @@ static const struct program program = {.name = "evctl-conn",
 		"  evctl-conn add images --host api.images.example --env IMAGES_KEY --auth bearer\n"
 		"  evctl-conn grant images crm-helper --payer builder\n"
 		"  evctl-conn call crm-helper images GET https://api.images.example/v1/models\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -1,6 +1,7 @@
 /* evctl-expert: sets of code tools, the hosts attached to them, and their published versions. */
 #include "base/file.h"
 #include "base/output.h"
+#include "state/livenames.h"
 #include "state/expert.h"
 #include "state/listing.h"
 #include "verify/check.h"
@@ -549,7 +550,8 @@ static const struct program program = {.name = "evctl-expert",
 		    "  evctl-expert attach crm-helper api.crm.example\n"
 		    "  evctl-expert show crm-helper --diff       # draft against published\n"
 		    "  evctl-expert publish crm-helper\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "manifest/text.h"
+#include "state/livenames.h"
 #include "verify/check.h"
 #include "verify/findings.h"
 #include "verify/report.h"
@@ -387,7 +388,8 @@ static const struct program program = {.name = "evctl-verify",
 	.examples = "  evctl-verify crm-helper\n"
 		    "  evctl-verify ./crm-helper --strict       # a directory has a '/' or is '.'\n"
 		    "  evctl-verify experts/*/ -o sarif > evctl.sarif\n",
-	.verbs = verbs};
+	.verbs = verbs,
+	.names = livenames};
 
 int main(int argc, char **argv)
 {

@@ -7,8 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const nouns[] = {"cred", "host", "bind", "expert", "verify", "run", "session",
-	"artifact", "conn", "mcp", "log", "state", "doctor", "apply", "init", "help", NULL};
+static const struct noun {
+	const char *name, *help;
+} nouns[] = {{"init", "make the state"}, {"cred", "credentials: names and their secret values"},
+	{"host", "hosts that code may reach"}, {"bind", "which credential a host injects"},
+	{"expert", "sets of code tools"}, {"verify", "is every key that the code reads supplied?"},
+	{"run", "run a tool"}, {"session", "sandboxes that many calls share"},
+	{"artifact", "files that runs wrote"},
+	{"conn", "outside APIs that the expert itself calls"},
+	{"mcp", "a Model Context Protocol server"}, {"log", "what runs did, and the audit trail"},
+	{"state", "the state file"}, {"doctor", "what this machine can enforce"},
+	{"apply", "hosts, experts and grants from one file"}, {"help", "a noun's manual"},
+	{NULL, NULL}};
 
 static char *beside_me(const char *name, struct err *e)
 {
@@ -30,22 +40,25 @@ static char *beside_me(const char *name, struct err *e)
 
 static bool is_noun(const char *word)
 {
-	for (const char *const *n = nouns; *n; n++)
-		if (strcmp(*n, word) == 0)
+	for (const struct noun *n = nouns; n->name; n++)
+		if (strcmp(n->name, word) == 0)
 			return true;
 	return false;
 }
 
 static int unknown(const char *word, struct err *e)
 {
-	const char *near = nearest_word(word, nouns);
+	const char *words[sizeof nouns / sizeof *nouns];
+	for (size_t i = 0; i < sizeof nouns / sizeof *nouns; i++)
+		words[i] = nouns[i].name;
+	const char *near = nearest_word(word, words);
 	err_set(e, ERR_USAGE, "unknown command '%.60s'", word);
 	return near ? err_hint(e, "did you mean 'evctl %s'?", near) : err_hint(e, "evctl --help");
 }
 
 /* Runs evctl-PROGRAM with the options given before the noun, then the rest. Does not return. */
-static int become(struct invocation *in, const char *program, const char *verb, size_t from,
-	struct err *e)
+static int become(
+	struct invocation *in, const char *program, const char *verb, size_t from, struct err *e)
 {
 	STRV_AUTO argv = {0};
 	STR_AUTO path = beside_me(program, e);
@@ -78,10 +91,11 @@ static int help(struct invocation *in, struct err *e)
 		return err_errno(e, ERR_FAIL, "cannot start evctl again");
 	}
 	STR_AUTO page = NULL;
-	if (asprintf(&page, strchr(topic, '.') || strcmp(topic, "contract") == 0 ||
+	if (asprintf(&page,
+		    strchr(topic, '.') || strcmp(topic, "contract") == 0 ||
 				    strncmp(topic, "evctl", 5) == 0
-				? "%s"
-				: "evctl-%s",
+			    ? "%s"
+			    : "evctl-%s",
 		    strcmp(topic, "contract") == 0 ? "evctl-contract" : topic) < 0)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (is_noun(topic) && !isatty(STDOUT_FILENO)) {
@@ -106,8 +120,8 @@ static int run(struct invocation *in, struct err *e)
 	return become(in, noun, NULL, 1, e);
 }
 
-static const struct arg_spec args[] = {{"NOUN", NAME_WORD, NULL, false, false},
-	{"ARG", NAME_NONE, NULL, true, true}, {NULL}};
+static const struct arg_spec args[] = {
+	{"NOUN", NAME_WORD, NULL, false, false}, {"ARG", NAME_NONE, NULL, true, true}, {NULL}};
 static const struct verb verbs[] = {{NULL, "", args, NULL, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl",
@@ -125,31 +139,76 @@ static const struct program program = {.name = "evctl",
 	.verbs = verbs,
 	.rest_is_command = true};
 
-/* `evctl NOUN ...` completes as evctl-NOUN does. */
-static void complete_noun(int argc, char **argv)
+/* ---- completion ---------------------------------------------------------------------------- */
+
+static bool takes_value(const char *word)
+{
+	if (strchr(word, '='))
+		return false;
+	for (const struct option_spec *o = common_options; o->name; o++)
+		if (o->arg && ((strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0) ||
+				      (o->letter && word[1] == o->letter && !word[2])))
+			return true;
+	return false;
+}
+
+/* Where the noun is among the words before the one being typed; n when it is not there yet. */
+static int find_noun(int n, char **words)
+{
+	for (int i = 0; i < n; i++) {
+		if (words[i][0] != '-')
+			return i;
+		i += takes_value(words[i]);
+	}
+	return n;
+}
+
+/* `evctl NOUN ...` completes as evctl-NOUN does, with the options before the noun. */
+static void complete_noun(int noun, int n, char **words)
 {
 	struct err e = {0};
-	STR_AUTO path = beside_me(strcmp(argv[2], "init") == 0 ? "state" : argv[2], &e);
-	STRV_AUTO words = {0};
-	strv_addf(&words, "evctl-%s", argv[2]);
-	strv_add(&words, "--complete");
-	if (strcmp(argv[2], "init") == 0)
-		strv_add(&words, "init");
-	for (int i = 3; i < argc; i++)
-		strv_add(&words, argv[i]);
-	if (path && !words.failed)
-		execv(path, words.v);
+	bool init = strcmp(words[noun], "init") == 0;
+	STR_AUTO path = beside_me(init ? "state" : words[noun], &e);
+	STRV_AUTO argv = {0};
+	strv_addf(&argv, "evctl-%s", words[noun]);
+	strv_add(&argv, "--complete");
+	for (int i = 0; i < n; i++)
+		if (i != noun || init)
+			strv_add(&argv, words[i]);
+	if (path && !argv.failed)
+		execv(path, argv.v);
+}
+
+static void offer_nouns(const char *prefix)
+{
+	for (size_t i = 0; nouns[i].name; i++)
+		if (strncmp(nouns[i].name, prefix, strlen(prefix)) == 0)
+			printf("%s\t%s\n", nouns[i].name, nouns[i].help);
+}
+
+/* n words, the last of them being typed. True when all is said. */
+static bool complete(int n, char **words)
+{
+	int noun = n > 0 ? find_noun(n - 1, words) : 0;
+	if (noun + 1 < n && strcmp(words[noun], "help") == 0) {
+		offer_nouns(words[n - 1]);
+		puts("contract\nexpert.yaml");
+		return true;
+	}
+	if (noun + 1 < n) {
+		if (is_noun(words[noun]))
+			complete_noun(noun, n, words);
+		return true;
+	}
+	if (n > 0 && (words[n - 1][0] == '-' || (n > 1 && takes_value(words[n - 2]))))
+		return false; /* the common options, as every program's */
+	offer_nouns(n > 0 ? words[n - 1] : "");
+	return true;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 3 && strcmp(argv[1], "--complete") == 0 && is_noun(argv[2]))
-		complete_noun(argc, argv);
-	if (argc == 3 && strcmp(argv[1], "--complete") == 0 && argv[2][0] != '-') {
-		for (const char *const *n = nouns; *n; n++)
-			if (strncmp(*n, argv[2], strlen(argv[2])) == 0)
-				puts(*n);
+	if (argc >= 2 && strcmp(argv[1], "--complete") == 0 && complete(argc - 2, argv + 2))
 		return 0;
-	}
 	return program_main(&program, argc, argv);
 }

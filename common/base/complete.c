@@ -8,9 +8,10 @@ struct reading {
 	const struct program *p;
 	const struct verb *verb;
 	const struct option_spec *pending; /* the option whose value comes next */
-	const char *state_dir, *last_arg, *expert;
+	const char *state_dir, *expert, *run;
 	size_t nargs;
 	bool ended;
+	bool lost; /* there is no such verb */
 };
 
 static const struct option_spec *in_table(const struct option_spec *o, const char *name, size_t n)
@@ -29,15 +30,37 @@ static const struct option_spec *find_option(const struct reading *r, const char
 	const struct option_spec *o = r->verb ? in_table(r->verb->options, name, n) : NULL;
 	if (!o)
 		o = in_table(r->p->options, name, n);
-	return o ? o : in_table(common_options, name, n);
+	if (!o)
+		o = in_table(common_options, name, n);
+	/* Any verb's option may stand before the verb. */
+	for (const struct verb *v = r->verb ? NULL : r->p->verbs; !o && v && v->run; v++)
+		o = in_table(v->options, name, n);
+	return o;
+}
+
+static void note_name(struct reading *r, enum name_kind kind, const char *name)
+{
+	if (kind == NAME_EXPERT)
+		r->expert = name;
+	if (kind == NAME_RUN)
+		r->run = name;
 }
 
 static void take_value(struct reading *r, const struct option_spec *o, const char *value)
 {
 	if (strcmp(o->name, "state") == 0)
 		r->state_dir = value;
-	if (o->kind == NAME_EXPERT)
-		r->expert = value;
+	note_name(r, o->kind, value);
+}
+
+/* What stands at the n-th place after the verb, or NULL. */
+static const struct arg_spec *arg_at(const struct reading *r, size_t n)
+{
+	const struct arg_spec *a = r->verb->args;
+	for (size_t i = 0; a && a->name; a++, i++)
+		if (i == n || (a->repeats && i <= n))
+			return a;
+	return NULL;
 }
 
 static void take_plain(struct reading *r, const char *word)
@@ -46,10 +69,12 @@ static void take_plain(struct reading *r, const char *word)
 		for (const struct verb *v = r->p->verbs; v->run; v++)
 			if (strcmp(v->name, word) == 0)
 				r->verb = v;
+		r->lost = !r->verb;
 		return;
 	}
-	r->last_arg = word;
-	r->nargs++;
+	const struct arg_spec *a = arg_at(r, r->nargs++);
+	if (a)
+		note_name(r, a->kind, word);
 }
 
 static void take_word(struct reading *r, const char *word)
@@ -95,33 +120,47 @@ static void offer_choices(const char *choices, const char *prefix, const char *l
 	}
 }
 
-static void offer_kind(
-	const struct reading *r, enum name_kind kind, const char *choices, const char *prefix, const char *lead)
+static const char *name_before(const struct reading *r, enum name_kind kind)
 {
-	if (kind == NAME_FILE || kind == NAME_DIR) {
-		printf(kind == NAME_FILE ? ":file\n" : ":dir\n");
-		return;
-	}
-	if (choices) {
-		offer_choices(choices, prefix, lead);
-		return;
-	}
-	if (kind == NAME_NONE || kind == NAME_WORD || !r->p->names)
-		return;
+	return kind == NAME_ARTIFACT ? r->run : r->expert;
+}
+
+static void offer_names(
+	const struct reading *r, enum name_kind kind, const char *prefix, const char *lead)
+{
 	STRV_AUTO names = {0};
-	struct name_request q = {kind, prefix, r->last_arg ? r->last_arg : r->expert, r->state_dir};
+	struct name_request q = {kind, prefix, name_before(r, kind), r->state_dir};
+	if (!r->p->names)
+		return;
 	r->p->names(&q, &names);
 	for (size_t i = 0; i < names.n; i++)
 		printf("%s%s\n", lead, names.v[i]);
 }
 
+static void offer_kind(const struct reading *r, enum name_kind kind, const char *choices,
+	const char *prefix, const char *lead)
+{
+	if (choices)
+		offer_choices(choices, prefix, lead);
+	else if (kind == NAME_FILE)
+		printf(":file\n");
+	/* Where an expert is named, a directory may be too (evctl-verify), told by its '/'. */
+	else if (kind == NAME_DIR || (kind == NAME_EXPERT && strchr("./~", *prefix) && *prefix))
+		printf(":dir\n");
+	else if (kind != NAME_NONE && kind != NAME_WORD)
+		offer_names(r, kind, prefix, lead);
+}
+
 static void offer_value(
 	const struct reading *r, const struct option_spec *o, const char *prefix, const char *lead)
 {
-	const char *choices = o->choices;
-	if (!choices && o == in_table(common_options, "output", 6))
-		choices = "text|json|name";
-	offer_kind(r, o->kind, choices, prefix, lead);
+	if (o != in_table(common_options, "output", 6)) {
+		offer_kind(r, o->kind, o->choices, prefix, lead);
+		return;
+	}
+	offer_choices("text|json|name", prefix, lead);
+	if (r->verb && r->verb->outputs)
+		offer_choices(r->verb->outputs, prefix, lead);
 }
 
 static void offer_options(const struct reading *r, const char *prefix)
@@ -138,13 +177,9 @@ static void offer_options(const struct reading *r, const char *prefix)
 
 static void offer_argument(const struct reading *r, const char *prefix)
 {
-	const struct arg_spec *a = r->verb->args;
-	size_t i = 0;
-	for (; a && a->name; a++, i++)
-		if (i == r->nargs || (a->repeats && i <= r->nargs)) {
-			offer_kind(r, a->kind, a->choices, prefix, "");
-			return;
-		}
+	const struct arg_spec *a = arg_at(r, r->nargs);
+	if (a)
+		offer_kind(r, a->kind, a->choices, prefix, "");
 }
 
 void complete_print(const struct program *p, int nwords, char **words)
@@ -155,6 +190,8 @@ void complete_print(const struct program *p, int nwords, char **words)
 		r.verb = &p->verbs[0];
 	for (int i = 0; i + 1 < nwords; i++)
 		take_word(&r, words[i]);
+	if (r.lost)
+		return;
 	size_t n = strcspn(now, "=");
 	if (r.pending) {
 		offer_value(&r, r.pending, now, "");

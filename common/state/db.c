@@ -145,6 +145,21 @@ int db_open(struct db **out, const char *path, bool read_only, struct err *e)
 	return 0;
 }
 
+int db_peek(struct db **out, const char *path, struct err *e)
+{
+	struct db *db = NULL;
+	*out = NULL;
+	if (open_handle(&db, path, SQLITE_OPEN_READONLY, e) < 0)
+		return -1;
+	sqlite3_busy_timeout(db->h, 0);
+	if (check_version(db, e) < 0) {
+		db_close(&db);
+		return -1;
+	}
+	*out = db;
+	return 0;
+}
+
 int db_create(struct db **out, const char *path, struct err *e)
 {
 	*out = NULL;

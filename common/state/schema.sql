@@ -95,6 +95,7 @@ CREATE TABLE buyer_values (
 	changed INTEGER NOT NULL,
 	UNIQUE (credential, expert, buyer)
 ) STRICT;
+CREATE INDEX buyer_values_buyer ON buyer_values (buyer);
 
 CREATE TABLE connections (
 	id INTEGER PRIMARY KEY,
@@ -139,6 +140,7 @@ CREATE TABLE connection_values (
 	changed INTEGER NOT NULL,
 	UNIQUE (connection, expert, buyer)
 ) STRICT;
+CREATE INDEX connection_values_buyer ON connection_values (buyer);
 
 CREATE TABLE sessions (
 	id TEXT PRIMARY KEY,
@@ -152,6 +154,7 @@ CREATE TABLE sessions (
 	ended INTEGER,
 	reason TEXT
 ) STRICT;
+CREATE INDEX sessions_live ON sessions (id) WHERE ended IS NULL;
 
 CREATE TABLE runs (
 	id TEXT PRIMARY KEY,
