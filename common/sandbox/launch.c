@@ -569,9 +569,16 @@ bool launch_ended(const struct launch *l)
 
 void launch_why(struct launch *l, struct err *e)
 {
+	BUF_AUTO b = {.limit = sizeof(struct report)};
+	struct err ignored = {0};
 	struct report r;
-	if (l->go >= 0)
-		(void)read_report(l, &r, NULL, NULL, e);
+	if (l->go < 0 ||
+		frame_recv(l->go, &b, NULL, NULL, clock_mono_ms() + READY_MS, &ignored) != 1)
+		return;
+	if (b.len == sizeof r) {
+		memcpy(&r, b.data, sizeof r);
+		explain(&r, e);
+	}
 }
 
 void launch_drop_listeners(struct launch *l)

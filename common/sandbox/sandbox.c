@@ -168,9 +168,8 @@ int sandbox_set_ca(struct sandbox *sb, const char *pem, size_t n, struct err *e)
 static int never_came_up(struct sandbox *sb, const struct intake *in, struct err *e)
 {
 	launch_why(&sb->launch, e);
-	if (e->code != ERR_NONE && e->code != ERR_FAIL)
+	if (e->code != ERR_NONE)
 		return -1;
-	err_clear(e);
 	const char *text = buf_str(&in->log);
 	int n = (int)strcspn(text, "\n");
 	err_set(e, ERR_SANDBOX, "the sandbox did not start%s%.*s", n ? ": " : "", n > 500 ? 500 : n,
