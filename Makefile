@@ -44,6 +44,14 @@ $(O)/gen/schema.inc: common/state/schema.sql
 	od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' > $@
 $(O)/common/state/db.o: $(O)/gen/schema.inc
 
+# The archive page's style sheet and icon, likewise.
+$(O)/gen/archive_style.inc: common/archive/style.css
+$(O)/gen/archive_icon.inc: common/archive/icon.svg
+$(O)/gen/archive_%.inc:
+	@mkdir -p $(@D)
+	od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' > $@
+$(O)/common/archive/page.o: $(O)/gen/archive_style.inc $(O)/gen/archive_icon.inc
+
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcsD $@ $^

@@ -1,4 +1,5 @@
 /* evctl-artifact: the files that runs wrote, held until they are fetched. */
+#include "archive/archive.h"
 #include "base/file.h"
 #include "base/output.h"
 #include "run/place.h"
@@ -203,6 +204,30 @@ static int do_gc(struct invocation *in, struct err *e)
 	return say_removed(in, removed, e);
 }
 
+/* ---- serve --------------------------------------------------------------------------------- */
+
+static const struct column serve_columns[] = {{"LINK", "link"}, {NULL, NULL}};
+
+static int do_serve(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	ARCHIVE_AUTO a = NULL;
+	const char *buyer = opt(in, "buyer");
+	long port;
+	if (opt_int(in, "port", 0, 0, 65535, &port, e) < 0 || open_state(&st, in, e) < 0 ||
+		archive_open(&a, &st, (int)port, buyer, e) < 0)
+		return -1;
+	output_say(in, "%s", archive_link(a));
+	if (in->output != OUTPUT_TEXT &&
+		output_object(in, serve_columns, json_pack("{s:s}", "link", archive_link(a)), e) <
+			0)
+		return -1;
+	if (fflush(stdout) != 0)
+		return err_errno(e, ERR_FAIL, "cannot write the output");
+	program_note(in, "the link is good for one browser, once; Ctrl-C ends the archive");
+	return archive_serve(a, e);
+}
+
 static const struct arg_spec list_args[] = {{"RUN", NAME_RUN, NULL, true, false}, {NULL}};
 static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
 static const struct arg_spec artifact_args[] = {
@@ -221,6 +246,10 @@ static const struct option_spec gc_options[] = {
 	{"unfetched", 0, NULL, "those that no buyer has fetched, too", NAME_NONE, NULL, false},
 	{NULL}};
 
+static const struct option_spec serve_options[] = {
+	{"port", 0, "N", "listen on this port of 127.0.0.1 (any free one)", NAME_NONE, NULL, false},
+	BUYER_OPTION, {NULL}};
+
 static const struct verb verbs[] = {
 	{"list", "list artifacts, of one run or of all", list_args, buyer_options,
 		"  evctl-artifact list\n  evctl-artifact list rabc123 --buyer acme\n", do_list},
@@ -232,6 +261,9 @@ static const struct verb verbs[] = {
 	{"rm", "remove a run's artifacts", run_args, NULL, NULL, do_rm},
 	{"gc", "remove old artifacts that were fetched", NULL, gc_options,
 		"  evctl-artifact gc --older 30 --yes\n", do_gc},
+	{"serve", "show the archive as a page, to one browser on this machine", NULL, serve_options,
+		"  evctl-artifact serve\n  evctl-artifact serve --buyer acme --port 8090\n",
+		do_serve},
 	{NULL}};
 
 static const struct program program = {.name = "evctl-artifact",

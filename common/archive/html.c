@@ -1,0 +1,160 @@
+#include "archive/html.h"
+
+#include "base/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistr.h>
+
+/* Controls, and what hides, joins or turns text around: U+202E makes "gpj.exe" read "exe.jpg". */
+static bool is_odd(ucs4_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x34f || c == 0x61c ||
+	       c == 0x115f || c == 0x1160 || (c >= 0x17b4 && c <= 0x17b5) ||
+	       (c >= 0x180b && c <= 0x180f) || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
+	       c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* The next character; its bytes are *len at *s. Bad bytes are U+FFFD, one by one. */
+static ucs4_t next_char(const char *s, size_t left, size_t *len)
+{
+	ucs4_t c;
+	int n = u8_mbtoucr(&c, (const uint8_t *)s, left);
+	*len = n > 0 ? (size_t)n : 1;
+	return n > 0 ? c : 0xfffd;
+}
+
+static void add_char(struct buf *b, ucs4_t c, const char *s, size_t len)
+{
+	static const char *const names[128] = {['&'] = "&amp;",
+		['<'] = "&lt;",
+		['>'] = "&gt;",
+		['"'] = "&quot;",
+		['\''] = "&#39;"};
+	if (c < 128 && names[c])
+		buf_adds(b, names[c]);
+	else if (c == 0xfffd)
+		buf_adds(b, "\xef\xbf\xbd");
+	else
+		buf_add(b, s, len);
+}
+
+void html_text(struct buf *b, const char *s)
+{
+	size_t len;
+	for (size_t left = strlen(s); left; s += len, left -= len) {
+		ucs4_t c = next_char(s, left, &len);
+		if (is_odd(c))
+			buf_addf(b, "<span class=\"odd\">U+%04X</span>", (unsigned)c);
+		else
+			add_char(b, c, s, len);
+	}
+}
+
+void html_attr(struct buf *b, const char *s)
+{
+	size_t len;
+	for (size_t left = strlen(s); left; s += len, left -= len) {
+		ucs4_t c = next_char(s, left, &len);
+		add_char(b, is_odd(c) ? 0xfffd : c, s, len);
+	}
+}
+
+static bool is_unreserved(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+static void add_percent(struct buf *b, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (is_unreserved((unsigned char)s[i]))
+			buf_addc(b, s[i]);
+		else
+			buf_addf(b, "%%%02X", (unsigned char)s[i]);
+	}
+}
+
+void html_url(struct buf *b, const char *s)
+{
+	add_percent(b, s, strlen(s));
+}
+
+/* Characters that some system's shell, desktop or file system takes for more than a letter. */
+static bool is_safe_in_name(ucs4_t c)
+{
+	return !is_odd(c) && c != 0xfffd && !(c < 128 && strchr("/\\:*?\"<>|%", (int)c));
+}
+
+void html_filename(struct buf *b, const char *name)
+{
+	const char *slash = strrchr(name, '/'), *s = slash ? slash + 1 : name;
+	size_t len;
+	for (size_t left = strlen(s), at = 0; left; s += len, left -= len, at++) {
+		ucs4_t c = next_char(s, left, &len);
+		bool hidden = at == 0 && c == '.';
+		if (hidden || !is_safe_in_name(c))
+			buf_addc(b, '_');
+		else
+			add_percent(b, s, len);
+	}
+}
+
+void html_bytes(struct buf *b, int64_t n)
+{
+	static const char *const units[] = {"KB", "MB", "GB", "TB"};
+	double v = (double)n / 1000;
+	size_t i = 0;
+	if (n < 1000) {
+		buf_addf(b, "%lld byte%s", (long long)n, n == 1 ? "" : "s");
+		return;
+	}
+	for (; v >= 999.5 && i < 3; i++)
+		v /= 1000;
+	buf_addf(b, v < 9.95 ? "%.1f %s" : "%.0f %s", v, units[i]);
+}
+
+static void add_time(struct buf *b, int64_t ms, const char *text)
+{
+	char machine[24];
+	output_time(ms, machine, sizeof machine);
+	buf_addf(b, "<time datetime=\"%s\">%s</time>", machine, text + (text[0] == '0'));
+}
+
+static struct tm local(int64_t ms)
+{
+	struct tm tm;
+	time_t t = (time_t)(ms / 1000);
+	localtime_r(&t, &tm);
+	return tm;
+}
+
+void html_clock(struct buf *b, int64_t ms)
+{
+	char text[64];
+	struct tm tm = local(ms);
+	strftime(text, sizeof text, "%H:%M", &tm);
+	add_time(b, ms, text);
+}
+
+void html_when(struct buf *b, int64_t ms)
+{
+	char text[64];
+	struct tm tm = local(ms);
+	strftime(text, sizeof text, "%d %B %Y, %H:%M", &tm);
+	add_time(b, ms, text);
+}
+
+void html_day(struct buf *b, int64_t ms)
+{
+	char text[64];
+	struct tm tm = local(ms);
+	strftime(text, sizeof text, "%A", &tm);
+	buf_addf(b, "%s, %d ", text, tm.tm_mday);
+	strftime(text, sizeof text, "%B %Y", &tm);
+	buf_adds(b, text);
+}
