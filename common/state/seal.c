@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <sodium.h>
 
@@ -17,6 +19,13 @@
 static const char plain_prefix[] = "evctl-key-1 ";
 static const char wrapped_prefix[] = "evctl-key-1-passphrase ";
 
+/* Whole pages are ours: sodium_malloc() shares them with nobody. A forked child sees zeros. */
+static void hide_from_children(void *p, size_t n)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & ~(page - 1);
+	madvise((void *)from, (uintptr_t)p + n - from, MADV_WIPEONFORK);
+}
+
 int secret_alloc(struct secret *s, size_t n, struct err *e)
 {
 	*s = (struct secret){0};
@@ -26,6 +35,7 @@ int secret_alloc(struct secret *s, size_t n, struct err *e)
 	if (!p)
 		return err_set(e, ERR_FAIL, "out of locked memory");
 	memset(p, 0, n + 1);
+	hide_from_children(p, n + 1);
 	*s = (struct secret){p, n};
 	return 0;
 }
