@@ -5,6 +5,7 @@
 #include "run/source.h"
 #include "state/conn.h"
 #include "state/livenames.h"
+#include "state/livenames.h"
 
 #include <stdio.h>
 #include <string.h>

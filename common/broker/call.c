@@ -322,9 +322,7 @@ static int hand_over(struct calling *g, struct err *e)
 	r->headers = json_incref(a->headers);
 	r->saved = saves(g, 0);
 	r->bytes = a->body.len;
-	if (r->saved)
-		return 0;
-	if (a->body.len > BROKER_ANSWER_MAX)
+	if (!r->saved && a->body.len > BROKER_ANSWER_MAX)
 		return err_set(e, ERR_LIMIT, "the answer is over 1 MB");
 	r->body = a->body;
 	a->body = (struct buf){0};

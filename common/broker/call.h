@@ -34,7 +34,7 @@ struct broker_reply {
 	char run[17]; /* "" when nothing was begun */
 	int status;
 	json_t *headers;
-	struct buf body; /* empty when saved */
+	struct buf body; /* of the artifact, when saved */
 	bool saved;
 	size_t bytes; /* of the artifact */
 	const char *type;
