@@ -1,8 +1,15 @@
 #include "run/room.h"
 
+#include "state/seal.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int room_enter(struct room *r, const struct call_keys **earlier, struct err *e)
+{
+	return r->ops->enter(r, earlier, e);
+}
 
 int room_call(struct room *r, const struct room_call *c, struct room_reply *out, struct err *e)
 {
@@ -44,8 +51,48 @@ struct own_room {
 	struct room room;
 	struct sandbox *sandbox;
 	struct gate *gate; /* NULL: no hosts */
-	bool has_ca;
+	bool has_ca, session;
+	struct call_keys earlier;
 };
+
+static int own_enter(struct room *r, const struct call_keys **earlier, struct err *e)
+{
+	(void)e;
+	*earlier = &((struct own_room *)r)->earlier;
+	return 0;
+}
+
+static bool is_known(const struct call_keys *k, const struct gate_key *key)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (k->v[i].value.n == key->len &&
+			memcmp(k->v[i].value.data, key->value, key->len) == 0)
+			return true;
+	return false;
+}
+
+/* Before the code gets them: it may keep what it sees where a later call finds it. */
+static int remember_keys(struct own_room *o, const struct gate_policy *p, struct err *e)
+{
+	struct call_keys *k = &o->earlier;
+	if (!o->session)
+		return 0;
+	struct call_key *grown = realloc(k->v, (k->n + p->nkeys + 1) * sizeof *grown);
+	if (!grown)
+		return err_set(e, ERR_FAIL, "out of memory");
+	k->v = grown;
+	for (size_t i = 0; i < p->nkeys; i++) {
+		struct call_key *new = &k->v[k->n];
+		if (is_known(k, &p->keys[i]))
+			continue;
+		*new = (struct call_key){.guard = p->keys[i].guard};
+		snprintf(new->name, sizeof new->name, "%s", p->keys[i].name);
+		if (secret_set(&new->value, p->keys[i].value, p->keys[i].len, e) < 0)
+			return -1;
+		k->n++;
+	}
+	return 0;
+}
 
 static int wait_for_gate(struct own_room *o, struct err *e)
 {
@@ -63,7 +110,8 @@ static int own_call(
 {
 	struct own_room *o = (struct own_room *)r;
 	int64_t begun = clock_mono_ms();
-	if (wait_for_gate(o, e) < 0 || (o->gate && gate_begin(o->gate, &c->policy, e) < 0))
+	if (remember_keys(o, &c->policy, e) < 0 || wait_for_gate(o, e) < 0 ||
+		(o->gate && gate_begin(o->gate, &c->policy, e) < 0))
 		return -1;
 	out->ready_ms = clock_mono_ms() - begun;
 	int done = sandbox_call(o->sandbox, &c->call, &out->result, e);
@@ -95,10 +143,11 @@ static void own_close(struct room *r)
 	struct own_room *o = (struct own_room *)r;
 	sandbox_close(&o->sandbox);
 	gate_stop(&o->gate);
+	call_keys_free(&o->earlier);
 	free(o);
 }
 
-static const struct room_ops own_ops = {own_call, own_done, own_alive, own_close};
+static const struct room_ops own_ops = {own_enter, own_call, own_done, own_alive, own_close};
 
 /* What the spec's hosts mean to the sandbox: names, wildcards and ports, each once. */
 struct places {
@@ -200,6 +249,7 @@ int room_open(struct room **r, const struct room_spec *spec, struct err *e)
 	if (!o)
 		return err_set(e, ERR_FAIL, "out of memory");
 	o->room.ops = &own_ops;
+	o->session = spec->session;
 	if (open_sandbox(o, spec, e) < 0 || start_gate(o, spec->egress, e) < 0) {
 		own_close(&o->room);
 		return -1;

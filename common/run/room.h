@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "gate/client.h"
+#include "run/keys.h"
 #include "sandbox/sandbox.h"
 #include "state/expert.h"
 
@@ -31,6 +32,7 @@ struct room_reply {
 
 struct room;
 struct room_ops {
+	int (*enter)(struct room *, const struct call_keys **, struct err *);
 	int (*call)(struct room *, const struct room_call *, struct room_reply *, struct err *);
 	int (*done)(struct room *, struct err *);
 	bool (*alive)(struct room *);
@@ -41,11 +43,17 @@ struct room {
 };
 
 /*
- * -1 with ERR_SANDBOX: nothing was run. Whatever the tool does is a reply. In a session: ERR_BUSY
- * when others' calls took more than 10 s, ERR_NOTFOUND when the session has ended.
+ * Takes the turn: until room_done() nobody else's call gets in. *earlier, the room's own, is what
+ * former calls had for keys, which their code may have kept. In a session: ERR_BUSY when others'
+ * calls took more than 10 s, ERR_NOTFOUND when it has ended.
+ */
+int room_enter(struct room *r, const struct call_keys **earlier, struct err *e);
+/*
+ * -1 with ERR_SANDBOX: nothing was run. Whatever the tool does is a reply, as is a session
+ * that ends during the call.
  */
 int room_call(struct room *r, const struct room_call *c, struct room_reply *out, struct err *e);
-/* The outputs have been read: they are emptied for the next call. */
+/* The outputs have been read: they are emptied for the next call, and the turn is given up. */
 int room_done(struct room *r, struct err *e);
 bool room_alive(struct room *r);
 void room_close(struct room **r); /* harmless on NULL */
@@ -70,6 +78,10 @@ const struct sandbox *room_sandbox(const struct room *r);
 
 /* ---- a session keeper's room ---- */
 
-int room_join(struct room **r, const char *dir, const char *session, struct err *e);
+/*
+ * dir is the state's sessions directory (state/session.h), id the session's. code (zeroed) becomes
+ * what the session was started with. Waits its turn for that, as room_enter() does.
+ */
+int room_join(struct room **r, int dir, const char *id, struct tree *code, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 #include "manifest/schema.h"
 #include "run/reads.h"
 #include "run/runner_in.h"
+#include "state/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,64 @@ static char *dup_or_null(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
+/* A buyer never gets a draft by default. */
+static int version_of(const struct run_who *who)
+{
+	return who->buyer && who->version == EXPERT_DEFAULT ? EXPERT_PUBLISHED : who->version;
+}
+
+static int other_session(const struct session *s, const char *what, struct err *e)
+{
+	err_set(e, ERR_CONFLICT, "session '%s' is of another %s", s->id, what);
+	return err_hint(e, "evctl-session list");
+}
+
+static int check_session(const struct session *s, const struct run_who *who, struct err *e)
+{
+	if (strcmp(s->expert, who->expert) != 0)
+		return other_session(s, "expert", e);
+	if (!s->buyer != !who->buyer || (s->buyer && strcmp(s->buyer, who->buyer) != 0))
+		return other_session(s, "buyer", e);
+	if (who->version >= 0 && who->version != s->version)
+		return other_session(s, "version", e);
+	return 0;
+}
+
+/* The row and hosts of what the session runs; the code and its manifest are the session's own. */
+static int load_row(struct runner *r, const struct session *s, struct err *e)
+{
+	EXPERT_AUTO x = {0};
+	if (s->version != EXPERT_DRAFT)
+		return expert_load_meta(r->st, s->expert, s->version, &r->view, e);
+	if (expert_find(r->st, s->expert, &x, e) < 0)
+		return -1;
+	r->view.id = x.id;
+	r->view.name = strdup(x.name);
+	return r->view.name ? 0 : err_set(e, ERR_FAIL, "out of memory");
+}
+
+static int join_session(struct runner *r, const struct run_who *who, struct err *e)
+{
+	SESSION_AUTO s = {0};
+	if (session_find(r->st, who->session, &s, e) < 0 || check_session(&s, who, e) < 0 ||
+		load_row(r, &s, e) < 0)
+		return -1;
+	FD_AUTO dir = session_dir(r->st, e);
+	if (dir < 0 || room_join(&r->room, dir, s.id, &r->view.t, e) < 0)
+		return -1;
+	const struct tree_file *f = tree_find(&r->view.t, MANIFEST_FILE);
+	manifest_free(&r->view.m);
+	return f ? manifest_parse(&r->view.m, MANIFEST_FILE, f->data, f->n, e)
+		 : err_set(e, ERR_STATE, "the session has no %s", MANIFEST_FILE);
+}
+
 static int open_view(struct runner *r, const struct run_who *who, struct err *e)
 {
-	int version = who->version;
 	if (who->buyer && name_check("buyer", who->buyer, e) < 0)
 		return -1;
-	/* A buyer never gets a draft by default. */
-	if (who->buyer && version == EXPERT_DEFAULT)
-		version = EXPERT_PUBLISHED;
-	return expert_load(r->st, who->expert, version, &r->view, e);
+	if (who->session)
+		return join_session(r, who, e);
+	return expert_load(r->st, who->expert, version_of(who), &r->view, e);
 }
 
 int runner_open(struct runner **out, struct state *st, const struct run_who *who, struct err *e)
@@ -54,7 +104,6 @@ void runner_close(struct runner **out)
 	if (!r)
 		return;
 	room_close(&r->room);
-	call_keys_free(&r->earlier);
 	if (r->scan)
 		scan_free(r->scan);
 	source_free(r->source);
@@ -137,16 +186,13 @@ static int check_input(struct going *g, struct err *e)
 static int hosts_now(struct going *g, struct expert_view *fresh, struct err *e)
 {
 	struct runner *r = g->r;
-	const struct expert_view *v = &r->view;
-	if (r->used) {
-		if (expert_load_meta(r->st, v->name, v->version, fresh, e) < 0)
-			return -1;
-		v = fresh;
-	}
-	r->used = true;
-	g->hosts = v->hosts;
-	g->nhosts = v->nhosts;
-	return key_plan_make(r->st, v, r->buyer, &g->plan, e);
+	*fresh = (struct expert_view){
+		.id = r->view.id, .snapshot = r->view.snapshot, .version = r->view.version};
+	if (expert_load_hosts(r->st, fresh, e) < 0)
+		return -1;
+	g->hosts = fresh->hosts;
+	g->nhosts = fresh->nhosts;
+	return key_plan_make(r->st, fresh, r->buyer, &g->plan, e);
 }
 
 /* Keys that a buyer was to bring and that this tool cannot do without, into out->missing. */
@@ -201,10 +247,9 @@ static int open_room(struct going *g, struct err *e)
 {
 	struct runner *r = g->r;
 	STRV_AUTO preload = {0};
-	if (r->room && room_alive(r->room))
+	if (r->session || (r->room && room_alive(r->room)))
 		return 0;
 	room_close(&r->room);
-	call_keys_free(&r->earlier);
 	if (r->warm)
 		reads_preload(runner_scan(r), &r->view.m, &preload);
 	const struct room_spec spec = {.code = &r->view.t,
@@ -227,7 +272,7 @@ static int open_keys(struct going *g, struct err *e)
 		return -1;
 	if (call_keys_open(r->st, &g->plan, &g->keys, e) < 0)
 		return -1;
-	return guard_make(&g->guard, &g->keys, &r->earlier, e);
+	return guard_make(&g->guard, &g->keys, g->earlier, e);
 }
 
 static void pass_log(struct going *g, struct buf *b)
@@ -284,14 +329,14 @@ static int begin(struct going *g, struct err *e)
 static int carry_out(struct going *g, struct err *e)
 {
 	struct err quiet = {0};
+	/* The record is made while Python starts: if that fails there is nothing to record. */
+	if (open_room(g, e) < 0 || room_enter(g->r->room, &g->earlier, e) < 0)
+		return -1;
+	g->opened = clock_mono_ms();
 	if (begin(g, e) < 0)
 		return -1;
-	int done = open_room(g, e);
-	g->opened = clock_mono_ms();
-	if (done == 0)
-		note_unsupplied(g);
-	if (done == 0)
-		done = open_keys(g, e);
+	note_unsupplied(g);
+	int done = open_keys(g, e);
 	if (done == 0)
 		done = make_call(g, e);
 	if (done == 0)
@@ -300,31 +345,14 @@ static int carry_out(struct going *g, struct err *e)
 	return -1;
 }
 
-/* Values that the code has seen, and may have kept where a later call finds them. */
-static void remember_keys(struct going *g)
+/* A sandbox for one call is used up; one for more is made ready, or else given up. */
+static void leave_room(struct runner *r)
 {
-	struct call_keys *old = &g->r->earlier, *now = &g->keys;
-	if (!g->r->warm)
+	struct err quiet = {0};
+	if (!r->room || !(r->warm || r->session))
 		return;
-	struct call_key *grown = realloc(old->v, (old->n + now->n + 1) * sizeof *grown);
-	if (!grown) {
-		/* What cannot be remembered must not be usable either. */
-		room_close(&g->r->room);
-		return;
-	}
-	old->v = grown;
-	for (size_t i = 0; i < now->n; i++) {
-		struct call_key *k = &now->v[i];
-		bool known = false;
-		for (size_t j = 0; j < old->n; j++)
-			known |= old->v[j].value.n == k->value.n &&
-				 memcmp(old->v[j].value.data, k->value.data, k->value.n) == 0;
-		if (known)
-			continue;
-		old->v[old->n] = *k;
-		old->v[old->n++].standin = (struct secret){0};
-		k->value = (struct secret){0};
-	}
+	if (room_done(r->room, &quiet) < 0 && !r->session)
+		room_close(&r->room);
 }
 
 static void going_free(struct going *g)
@@ -345,10 +373,7 @@ static int call_with(struct going *g, struct err *e)
 	if (g->out->missing.n)
 		return begin(g, e) < 0 ? -1 : finish_missing(g, e);
 	int done = carry_out(g, e);
-	struct err quiet = {0};
-	remember_keys(g);
-	if (g->r->room && (g->r->warm || g->r->session) && room_done(g->r->room, &quiet) < 0)
-		room_close(&g->r->room);
+	leave_room(g->r);
 	return done;
 }
 

@@ -15,12 +15,10 @@ struct runner {
 	struct expert_view view;
 	char *buyer, *session;
 	bool warm, scanned;
-	struct scan *scan;	  /* NULL: not yet, or the scanner gave up */
-	struct source *source;	  /* NULL: not yet */
-	struct room *room;	  /* NULL: not yet */
-	struct call_keys earlier; /* values that former calls of the same sandbox had */
+	struct scan *scan;     /* NULL: not yet, or the scanner gave up */
+	struct source *source; /* NULL: not yet */
+	struct room *room;     /* NULL: not yet */
 	char *share, *egress;
-	bool used;
 };
 
 /* One call on its way. */
@@ -36,6 +34,7 @@ struct going {
 	int timeout_ms;
 	struct key_plan plan;
 	struct call_keys keys;
+	const struct call_keys *earlier; /* the room's: what former calls had */
 	struct guard guard;
 	struct leak_stream live; /* scrubs the log that is streamed */
 	struct room_reply reply;

@@ -1,0 +1,120 @@
+/* evctl-session: one buyer's sandbox, kept for many runs. */
+#include "base/output.h"
+#include "run/keeper.h"
+#include "run/run.h"
+#include "state/livenames.h"
+
+#include <string.h>
+
+static const struct column columns[] = {{"SESSION", "session"}, {"EXPERT", "expert"},
+	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {"RUNS", "runs"},
+	{"STARTED", "started"}, {"ENDED", "ended"}, {"REASON", "reason"}, {NULL, NULL}};
+static const struct column start_columns[] = {{"SESSION", "session"}, {"EXPERT", "expert"},
+	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {NULL, NULL}};
+
+static int open_state(struct state *st, const struct invocation *in, struct err *e)
+{
+	struct err quiet = {0};
+	if (state_open(st, in, STATE_WRITE, e) < 0)
+		return -1;
+	session_sweep(st, &quiet);
+	return 0;
+}
+
+static int say_started(const struct invocation *in, const struct session *s, struct err *e)
+{
+	if (in->output == OUTPUT_TEXT) {
+		output_say(in, "%s", s->id);
+		return 0;
+	}
+	return output_object(in, start_columns,
+		json_pack("{s:s,s:s,s:o,s:s?,s:I}", "session", s->id, "expert", s->expert,
+			"version", s->version ? json_integer(s->version) : json_string("draft"),
+			"buyer", s->buyer, "idle", (json_int_t)s->idle_s),
+		e);
+}
+
+static int do_start(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	SESSION_AUTO s = {0};
+	long idle, version;
+	if (opt_flag(in, "draft") && opt_flag(in, "version")) {
+		err_set(e, ERR_USAGE, "'--draft' and '--version' do not go together");
+		return err_hint(e, "give one of them");
+	}
+	if (opt_int(in, "idle", KEEPER_IDLE_S, 1, KEEPER_LIFE_S, &idle, e) < 0 ||
+		opt_int(in, "version", EXPERT_DEFAULT, 1, 1000000000, &version, e) < 0 ||
+		open_state(&st, in, e) < 0)
+		return -1;
+	const struct keeper_order o = {.expert = arg(in, 0),
+		.buyer = opt(in, "buyer"),
+		.version = opt_flag(in, "draft") ? EXPERT_DRAFT : (int)version,
+		.idle_s = idle};
+	if (keeper_start(&st, &o, &s, e) < 0)
+		return -1;
+	if (s.version == EXPERT_DRAFT && !opt_flag(in, "draft"))
+		program_note(in, "'%s' was never published: this runs its draft", o.expert);
+	return say_started(in, &s, e);
+}
+
+static int do_list(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	if (open_state(&st, in, e) < 0)
+		return -1;
+	json_t *rows = session_list(&st, opt_flag(in, "all"), e);
+	return rows ? output_list(in, columns, rows, e) : -1;
+}
+
+static const struct column end_columns[] = {
+	{"SESSION", "session"}, {"REASON", "reason"}, {NULL, NULL}};
+
+static int do_end(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	SESSION_AUTO s = {0};
+	static const char reason[] = "it was ended";
+	if (open_state(&st, in, e) < 0 || session_find(&st, arg(in, 0), &s, e) < 0 ||
+		session_end(&st, &s, reason, e) < 0)
+		return -1;
+	output_say(in, "ended %s", s.id);
+	if (in->output == OUTPUT_TEXT)
+		return 0;
+	return output_object(
+		in, end_columns, json_pack("{s:s,s:s}", "session", s.id, "reason", reason), e);
+}
+
+static const struct arg_spec start_args[] = {{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
+static const struct arg_spec end_args[] = {{"ID", NAME_SESSION, NULL, false, false}, {NULL}};
+static const struct option_spec start_options[] = {
+	{"buyer", 0, "B", "for this buyer", NAME_BUYER, NULL, false},
+	{"idle", 0, "S", "end it after so many seconds without a call (900)", NAME_NONE, NULL,
+		false},
+	{"draft", 0, NULL, "of the draft", NAME_NONE, NULL, false},
+	{"version", 0, "N", "of this published version", NAME_VERSION, NULL, false}, {NULL}};
+static const struct option_spec list_options[] = {
+	{"all", 0, NULL, "those that have ended, too", NAME_NONE, NULL, false}, {NULL}};
+
+static const struct verb verbs[] = {
+	{"start", "start a session and print its id", start_args, start_options,
+		"  id=$(evctl-session start crm-helper --buyer acme)\n"
+		"  evctl-run crm-helper count-leads --buyer acme --session $id\n",
+		do_start},
+	{"list", "list live sessions", NULL, list_options, NULL, do_list},
+	{"end", "end one, and its sandbox with it", end_args, NULL, NULL, do_end}, {NULL}};
+
+static const struct program program = {.name = "evctl-session",
+	.summary = "one buyer's sandbox, kept for many runs",
+	.examples = "  evctl-session start crm-helper --buyer acme --idle 600\n"
+		    "  evctl-session list\n"
+		    "  evctl-session end sabc123\n",
+	.verbs = verbs,
+	.names = livenames};
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], KEEPER_WORD) == 0)
+		return keeper_main();
+	return program_main(&program, argc, argv);
+}

@@ -1,0 +1,272 @@
+#include "run/keeper.h"
+
+#include "base/file.h"
+#include "run/keeper_in.h"
+#include "run/room.h"
+#include "run/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define CALL_MAX ((size_t)64 << 20)
+#define CALL_WAIT_MS 5000     /* from the turn to the call: callers have it ready */
+#define COLLECT_WAIT_MS 60000 /* from the reply to the caller's hanging up */
+#define BACKLOG 64
+
+struct keeper {
+	struct keeper_spec spec;
+	struct room *room;
+	int control, dir, code, listener;
+	int64_t life_end, idle_end; /* CLOCK_MONOTONIC ms */
+	const char *reason;	    /* why it ends */
+};
+
+/* ---- one caller ---------------------------------------------------------------------------- */
+
+static void put_keys(struct wire_out *w, const void *what)
+{
+	wire_put_keys(w, what);
+}
+
+static void put_reply(struct wire_out *w, const void *what)
+{
+	wire_put_reply(w, what);
+}
+
+static void put_err(struct wire_out *w, const void *what)
+{
+	wire_put_err(w, what);
+}
+
+static bool is_ours(int conn)
+{
+	struct ucred peer;
+	socklen_t n = sizeof peer;
+	return getsockopt(conn, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
+}
+
+/* The whole log goes with the reply: a reader too slow for the pipe just misses some of this. */
+static void stream_log(void *ctx, const char *p, size_t n)
+{
+	(void)!write(*(int *)ctx, p, n);
+}
+
+static int make_call(struct keeper *k, int conn, struct wire_call *c, int *log, struct err *e)
+{
+	struct room_reply reply;
+	struct err gone = {0};
+	if (*log >= 0) {
+		fcntl(*log, F_SETFL, O_NONBLOCK);
+		c->call.call.on_log = stream_log;
+		c->call.call.log_ctx = log;
+	}
+	/* A caller that hangs up ends the call, not the session. */
+	c->call.call.cancel_fd = conn;
+	int done = room_call(k->room, &c->call, &reply, e);
+	fd_close(log); /* whose reader waits for its end before it looks at the reply */
+	if (done < 0) {
+		wire_send(conn, WIRE_ERROR, put_err, e, -1, &gone);
+		room_reply_free(&reply);
+		return -1;
+	}
+	int sent = wire_send(conn, WIRE_REPLY, put_reply, &reply, reply.outputs, &gone);
+	room_reply_free(&reply);
+	return sent;
+}
+
+static void await_hang_up(int conn)
+{
+	int64_t deadline = clock_mono_ms() + COLLECT_WAIT_MS;
+	struct buf b = {.limit = 1};
+	struct err e = {0};
+	frame_recv(conn, &b, NULL, NULL, deadline, &e);
+	buf_free(&b);
+}
+
+static void serve_call(struct keeper *k, int conn, const struct buf *message, int *log)
+{
+	struct wire_in w = {.p = message->data + 1, .left = message->len - 1};
+	struct wire_call c;
+	struct err e = {0};
+	if (message->data[0] != WIRE_CALL || wire_get_call(&w, &c, &e) < 0)
+		return;
+	if (make_call(k, conn, &c, log, &e) == 0)
+		await_hang_up(conn);
+	wire_call_free(&c);
+	if (room_done(k->room, &e) < 0)
+		k->reason = "its outputs could not be removed";
+	k->idle_end = clock_mono_ms() + k->spec.idle_s * 1000;
+}
+
+static void serve(struct keeper *k, int conn)
+{
+	const struct call_keys *earlier;
+	struct buf message = {.limit = CALL_MAX};
+	struct err e = {0};
+	size_t nfds = 1;
+	int log = -1;
+	if (!is_ours(conn) || room_enter(k->room, &earlier, &e) < 0 ||
+		wire_send(conn, WIRE_TURN, put_keys, earlier, k->code, &e) < 0)
+		return;
+	int got = frame_recv(conn, &message, &log, &nfds, clock_mono_ms() + CALL_WAIT_MS, &e);
+	if (nfds == 0)
+		log = -1;
+	if (got > 0 && message.len)
+		serve_call(k, conn, &message, &log);
+	fd_close(&log);
+	if (message.data)
+		explicit_bzero(message.data, message.cap);
+	buf_free(&message);
+}
+
+/* ---- its life ------------------------------------------------------------------------------ */
+
+static int64_t nearest_end(const struct keeper *k)
+{
+	return k->idle_end < k->life_end ? k->idle_end : k->life_end;
+}
+
+static void wait_once(struct keeper *k)
+{
+	struct pollfd p[2] = {{.fd = k->listener, .events = POLLIN},
+		{.fd = sandbox_pidfd(room_sandbox(k->room)), .events = POLLIN}};
+	int64_t left = nearest_end(k) - clock_mono_ms();
+	int n = poll(p, 2, left > 0 ? (int)(left > 1 << 30 ? 1 << 30 : left) : 0);
+	if (n < 0 && errno != EINTR)
+		k->reason = "its keeper could not wait";
+	if (n > 0 && p[1].revents)
+		k->reason = "its sandbox died";
+	if (n > 0 && p[0].revents) {
+		FD_AUTO conn = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (conn >= 0)
+			serve(k, conn);
+	}
+	if (!k->reason && !room_alive(k->room))
+		k->reason = "its sandbox was ended by a call";
+}
+
+static void live(struct keeper *k)
+{
+	while (!k->reason) {
+		wait_once(k);
+		int64_t now = clock_mono_ms();
+		if (!k->reason && now >= k->life_end)
+			k->reason = "its time was up";
+		if (!k->reason && now >= k->idle_end)
+			k->reason = "it was idle";
+	}
+}
+
+static void leave_reason(const struct keeper *k)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%s.end", k->spec.id);
+	FD_AUTO fd =
+		openat(k->dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		(void)!write(fd, k->reason, strlen(k->reason));
+	snprintf(name, sizeof name, "%s.sock", k->spec.id);
+	unlinkat(k->dir, name, 0);
+}
+
+static int listen_at(struct keeper *k, struct err *e)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	k->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	umask(0177);
+	/* The directory by descriptor: its path may be too long for a socket's address. */
+	snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/%s.sock", k->dir, k->spec.id);
+	if (k->listener < 0 || bind(k->listener, (struct sockaddr *)&a, sizeof a) < 0 ||
+		listen(k->listener, BACKLOG) < 0)
+		return err_errno(e, ERR_FAIL, "cannot listen for session '%s'", k->spec.id);
+	return 0;
+}
+
+static int open_all(struct keeper *k, struct err *e)
+{
+	TREE_AUTO code = {0};
+	struct stat sb;
+	if (fstat(k->code, &sb) < 0)
+		return err_errno(e, ERR_FAIL, "cannot read the session's code");
+	size_t n = (size_t)sb.st_size;
+	void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, k->code, 0);
+	if (p == MAP_FAILED)
+		return err_errno(e, ERR_FAIL, "cannot read the session's code");
+	int r = snapshot_unpack(p, n, &code, e);
+	munmap(p, n);
+	k->spec.room.code = &code;
+	if (r == 0)
+		r = room_open(&k->room, &k->spec.room, e);
+	k->spec.room.code = NULL;
+	return r == 0 ? listen_at(k, e) : -1;
+}
+
+/* With who starts it: what to do, whether it could, and the word to begin. */
+static int begin(struct keeper *k, struct err *e)
+{
+	struct buf b = {.limit = CALL_MAX};
+	int fds[2] = {-1, -1};
+	size_t nfds = 2;
+	int64_t deadline = clock_mono_ms() + CALL_WAIT_MS;
+	int got = frame_recv(k->control, &b, fds, &nfds, deadline, e);
+	if (got <= 0 || nfds != 2)
+		return -1;
+	k->code = fds[0];
+	k->dir = fds[1];
+	int r = keeper_spec_read(&k->spec, buf_str(&b), b.len, e);
+	buf_free(&b);
+	return r == 0 ? open_all(k, e) : -1;
+}
+
+static int await_go(struct keeper *k)
+{
+	struct buf b = {.limit = 16};
+	struct err e = {0};
+	const char ready = WIRE_READY;
+	if (frame_send(k->control, &ready, 1, NULL, 0, &e) < 0)
+		return -1;
+	/* Until it is recorded it must not outlive who starts it; that may wait for the state's
+	 * lock. */
+	int got = frame_recv(k->control, &b, NULL, NULL, clock_mono_ms() + COLLECT_WAIT_MS, &e);
+	bool go = got > 0 && b.len == 1 && b.data[0] == WIRE_GO;
+	buf_free(&b);
+	fd_close(&k->control);
+	return go ? 0 : -1;
+}
+
+static int run(struct keeper *k, struct err *e)
+{
+	struct err gone = {0};
+	if (seal_process(e) < 0 || begin(k, e) < 0) {
+		wire_send(k->control, WIRE_ERROR, put_err, e, -1, &gone);
+		return -1;
+	}
+	if (await_go(k) < 0)
+		k->reason = "it was never recorded";
+	k->life_end = clock_mono_ms() + KEEPER_LIFE_S * (int64_t)1000;
+	k->idle_end = clock_mono_ms() + k->spec.idle_s * 1000;
+	live(k);
+	return 0;
+}
+
+int keeper_main(void)
+{
+	struct keeper k = {.control = KEEPER_CONTROL, .dir = -1, .code = -1, .listener = -1};
+	struct err e = {0};
+	fcntl(k.control, F_SETFD, FD_CLOEXEC);
+	int r = run(&k, &e);
+	room_close(&k.room);
+	if (k.dir >= 0 && k.reason)
+		leave_reason(&k);
+	keeper_spec_free(&k.spec);
+	return r == 0 ? 0 : ERR_FAIL;
+}
