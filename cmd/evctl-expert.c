@@ -139,16 +139,19 @@ static json_t *for_output(const struct invocation *in, json_t *row, bool with_en
 	json_t *out = json_copy(row);
 	json_object_set_new(out, "tools", tool_names(row, with_entry));
 	json_object_set_new(out, "hosts", host_cells(row));
+	if (json_is_null(json_object_get(row, "published")))
+		json_object_set_new(out, "published", json_string("no"));
+	if (json_is_string(json_object_get(row, "problem")))
+		program_warn(in, "%s: %s", json_text_of(row, "name"), json_text_of(row, "problem"));
 	json_decref(row);
 	return out;
 }
 
 static const struct column list_columns[] = {{"NAME", "name"}, {"PUBLISHED", "published"},
-	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {"PROBLEM", "problem"},
-	{NULL, NULL}};
+	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {NULL, NULL}};
 static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "description"},
 	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"PUBLISHED", "published"},
-	{"VERSIONS", "versions"}, {"PROBLEM", "problem"}, {NULL, NULL}};
+	{"VERSIONS", "versions"}, {NULL, NULL}};
 
 static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
 {

@@ -167,6 +167,8 @@ with T() as t:
     row = [x for x in r.json if x["name"] == "crm-helper"][0]
     t.ok(r.code == 0 and row["tools"][0]["name"] == "count-leads" and "cannot open" in row["problem"],
          "a directory that is gone is a problem of one row", r)
+    r = t.run("evctl-expert", "show", "crm-helper")
+    t.ok(r.code == 0 and "warning: crm-helper: cannot open" in r.err, "and a warning on text", r)
     t.fails(3, "set: no such directory", "evctl-expert", "set", "crm-helper", "--dir", src)
     t.fails(2, "set: another expert's directory", "evctl-expert", "set", "crm-helper", "--dir",
             t.dir / "key")
