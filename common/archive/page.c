@@ -73,9 +73,22 @@ struct card {
 	bool shown, owner_only; /* shown: its structure was found sound */
 };
 
-static bool is_kind(const struct card *c, const char *prefix)
+enum kind { KIND_IMAGE, KIND_VIDEO, KIND_SOUND, KIND_FILE };
+
+/* Shown only if it is one of these by name, too: a drawing is an image, and a program. */
+static enum kind kind_of(const struct card *c)
 {
-	return c->shown && strncmp(c->type, prefix, strlen(prefix)) == 0;
+	static const struct {
+		const char *type;
+		enum kind kind;
+	} kinds[] = {{"image/png", KIND_IMAGE}, {"image/jpeg", KIND_IMAGE},
+		{"image/gif", KIND_IMAGE}, {"image/webp", KIND_IMAGE}, {"video/mp4", KIND_VIDEO},
+		{"video/webm", KIND_VIDEO}, {"audio/mpeg", KIND_SOUND}, {"audio/mp4", KIND_SOUND},
+		{"audio/wav", KIND_SOUND}};
+	for (size_t i = 0; c->shown && i < sizeof kinds / sizeof *kinds; i++)
+		if (strcmp(kinds[i].type, c->type) == 0)
+			return kinds[i].kind;
+	return KIND_FILE;
 }
 
 /* "CSV" of the name; where it has no short plain ending, "FILE". */
@@ -134,39 +147,16 @@ static void add_player(struct buf *b, const struct view *v, const struct card *c
 	buf_addf(b, "\"></%s>", element);
 }
 
-static void add_file_tile(struct buf *b, const struct card *c)
+static void add_badge(struct buf *b, const struct card *c)
 {
 	buf_adds(b, "<span class=\"ending\" aria-hidden=\"true\">");
 	add_ending(b, c->name);
 	buf_adds(b, "</span>");
 }
 
-static void add_tile(struct buf *b, const struct view *v, const struct card *c)
+/* The name is the one link of a card; the style sheet makes it as large as the card. */
+static void add_caption(struct buf *b, const struct view *v, const struct card *c)
 {
-	bool image = is_kind(c, "image/"), video = is_kind(c, "video/"),
-	     sound = is_kind(c, "audio/");
-	buf_addf(b, "<div class=\"tile %s\">",
-		image	? "image"
-		: video ? "video"
-		: sound ? "sound"
-			: "file");
-	if (image)
-		add_image(b, v, c, true);
-	else if (video)
-		add_player(b, v, c, "video", "metadata");
-	else if (sound)
-		add_player(b, v, c, "audio", "none");
-	else
-		add_file_tile(b, c);
-	buf_adds(b, "</div>");
-}
-
-/* The name is the one link of a card; its box is stretched over the tile by the style sheet. */
-static void add_card(struct buf *b, const struct view *v, const struct card *c)
-{
-	bool player = is_kind(c, "video/") || is_kind(c, "audio/");
-	buf_addf(b, "<li class=\"card%s\">", player ? " player" : "");
-	add_tile(b, v, c);
 	buf_adds(b, "<p class=\"name\"><a href=\"");
 	add_link(b, v, "view", c->run, c->name);
 	buf_adds(b, "\"><bdi>");
@@ -177,7 +167,31 @@ static void add_card(struct buf *b, const struct view *v, const struct card *c)
 	html_bytes(b, c->bytes);
 	if (c->owner_only)
 		buf_adds(b, " <span class=\"flag\">owner only</span>");
-	buf_adds(b, "</p></li>\n");
+	buf_adds(b, "</p>");
+}
+
+static void add_card(struct buf *b, const struct view *v, const struct card *c, enum kind kind)
+{
+	buf_adds(b, "<li class=\"card\"><div class=\"tile\">");
+	if (kind == KIND_IMAGE)
+		add_image(b, v, c, true);
+	else
+		add_player(b, v, c, "video", "metadata");
+	buf_adds(b, "</div>");
+	add_caption(b, v, c);
+	buf_adds(b, "</li>\n");
+}
+
+static void add_row(struct buf *b, const struct view *v, const struct card *c, enum kind kind)
+{
+	buf_adds(b, "<li class=\"card row\">");
+	add_badge(b, c);
+	buf_adds(b, "<div class=\"text\">");
+	add_caption(b, v, c);
+	buf_adds(b, "</div>");
+	if (kind == KIND_SOUND)
+		add_player(b, v, c, "audio", "none");
+	buf_adds(b, "</li>\n");
 }
 
 /* ---- what may be seen ---------------------------------------------------------------------- */
@@ -192,6 +206,10 @@ static void add_card(struct buf *b, const struct view *v, const struct card *c)
 	"AND (?4 IS NULL OR instr(lower(a.name), lower(?4)) > 0 "                           \
 	"OR instr(lower(r.tool), lower(?4)) > 0 OR instr(lower(r.expert), lower(?4)) > 0) " \
 	"AND (?5 IS NULL OR 1)"
+/* Pictures, clips, sound, files; by name. */
+#define SHOWN_ORDER                                                                    \
+	"CASE WHEN a.inline = 0 THEN 3 WHEN a.type LIKE 'image/%' THEN 0 WHEN a.type " \
+	"LIKE 'video/%' THEN 1 ELSE 2 END, a.name"
 #define RUN_SEEN "(?1 IS NULL OR r.buyer = ?1) AND (?2 IS NULL OR r.expert = ?2)"
 
 static struct query *select_seen(
@@ -326,18 +344,27 @@ static void add_run_facts(struct buf *b, const struct view *v, const char *exper
 	buf_adds(b, "</span>");
 }
 
-/* Columns: name, type, bytes, inline, owner_only. */
+/* Columns: name, type, bytes, inline, owner_only. Pictures and clips as cards, then the rest as
+ * rows. */
 static int add_cards(
 	struct buf *b, const struct view *v, struct query *q, const char *run, struct err *e)
 {
+	const char *list = NULL;
 	int r = -1;
-	buf_adds(b, "<ul class=\"cards\">\n");
 	while (q && (r = query_step(q, e)) > 0) {
 		struct card c = {run, col_text(q, 0), col_text(q, 1), col_int(q, 2), col_int(q, 3),
 			col_int(q, 4)};
-		add_card(b, v, &c);
+		enum kind kind = kind_of(&c);
+		const char *want = kind == KIND_IMAGE || kind == KIND_VIDEO ? "cards" : "rows";
+		if (list != want)
+			buf_addf(b, "%s<ul class=\"%s\">\n", list ? "</ul>\n" : "", want);
+		list = want;
+		if (kind == KIND_IMAGE || kind == KIND_VIDEO)
+			add_card(b, v, &c, kind);
+		else
+			add_row(b, v, &c, kind);
 	}
-	buf_adds(b, "</ul>\n");
+	buf_adds(b, list ? "</ul>\n" : "");
 	return r;
 }
 
@@ -348,7 +375,7 @@ static int add_run_cards(struct buf *b, const struct view *v, const struct page_
 		"SELECT a.name, a.type, a.bytes, a.inline, a.owner_only FROM artifacts a JOIN runs "
 		"r "
 		"ON r.id = a.run WHERE a.run = ?6 AND " RUN_SEEN " AND " ARTIFACT_SEEN
-		" ORDER BY a.inline DESC, a.name",
+		" ORDER BY " SHOWN_ORDER,
 		"ssssss", v->buyer, f->expert, f->kind, f->text, f->before, run);
 	return add_cards(b, v, q, run, e);
 }
@@ -533,25 +560,20 @@ int page_run(const struct view *v, const char *run, struct buf *out, struct err 
 
 static void add_stage(struct buf *b, const struct view *v, const struct card *c)
 {
-	bool image = is_kind(c, "image/"), video = is_kind(c, "video/"),
-	     sound = is_kind(c, "audio/");
-	buf_addf(b, "<div class=\"stage %s\">",
-		image	? "image"
-		: video ? "video"
-		: sound ? "sound"
-			: "file");
-	if (image) {
+	enum kind kind = kind_of(c);
+	buf_addf(b, "<div class=\"stage%s\">", kind == KIND_FILE ? " file" : "");
+	if (kind == KIND_IMAGE) {
 		buf_adds(b, "<a href=\"");
 		add_link(b, v, "raw", c->run, c->name);
 		buf_adds(b, "\" title=\"Alone, in its own size\">");
 		add_image(b, v, c, false);
 		buf_adds(b, "</a>");
-	} else if (video) {
+	} else if (kind == KIND_VIDEO) {
 		add_player(b, v, c, "video", "auto");
-	} else if (sound) {
+	} else if (kind == KIND_SOUND) {
 		add_player(b, v, c, "audio", "auto");
 	} else {
-		add_file_tile(b, c);
+		add_badge(b, c);
 		buf_adds(b, "<p>This kind of file is not shown here. Download it to open it.</p>");
 	}
 	buf_adds(b, "</div>\n");
@@ -615,8 +637,8 @@ static int add_neighbours(
 		"SELECT before, after, place, total FROM (SELECT name, lag(name) OVER w AS before, "
 		"lead(name) OVER w AS after, row_number() OVER w AS place, count(*) OVER () AS "
 		"total "
-		"FROM artifacts WHERE run = ? AND (? IS NULL OR owner_only = 0) "
-		"WINDOW w AS (ORDER BY inline DESC, name)) WHERE name = ?",
+		"FROM artifacts a WHERE run = ? AND (? IS NULL OR owner_only = 0) "
+		"WINDOW w AS (ORDER BY " SHOWN_ORDER ")) WHERE name = ?",
 		"sss", a->run, v->buyer, a->name);
 	int r = q ? query_step(q, e) : -1;
 	if (r <= 0)

@@ -232,7 +232,8 @@ static enum MHD_Result open_link(struct archive *ar, struct MHD_Connection *c, b
 struct request {
 	struct archive *ar;
 	struct artifact artifact;
-	bool mark;
+	int calls;
+	bool mark, cut; /* cut: a NUL in the address, which ends it early for us */
 };
 
 /* "RUN/NAME" or "RUN"; the name may hold slashes. NULL without memory. */
@@ -355,6 +356,8 @@ static enum MHD_Result answer_request(
 	const char *path = inside ? url + base : "";
 	bool opening = inside && strcmp(path, "open") == 0;
 	const char *why = why_refused(ar, c, opening);
+	if (rq->cut)
+		return refuse(c, MHD_HTTP_BAD_REQUEST, "Not an address.");
 	if (why)
 		return refuse(c, MHD_HTTP_FORBIDDEN, why);
 	if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
@@ -372,19 +375,28 @@ static enum MHD_Result answer_request(
 	return route(rq, c, path, head);
 }
 
+/* Sees the address as it was sent. */
+static void *on_address(void *cls, const char *uri, struct MHD_Connection *c)
+{
+	struct request *rq = calloc(1, sizeof *rq);
+	(void)c;
+	if (rq)
+		*rq = (struct request){.ar = cls, .cut = strstr(uri, "%00") != NULL};
+	return rq;
+}
+
 /* The first call has the headers, the next ones a body, which nobody needs. */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
 	const char *method, const char *version, const char *upload, size_t *upload_n, void **state)
 {
 	struct request *rq = *state;
+	(void)cls;
 	(void)version;
 	(void)upload;
-	if (!rq) {
-		*state = rq = calloc(1, sizeof *rq);
-		if (rq)
-			rq->ar = cls;
-		return rq ? MHD_YES : MHD_NO;
-	}
+	if (!rq)
+		return MHD_NO;
+	if (!rq->calls++)
+		return MHD_YES;
 	if (*upload_n) {
 		*upload_n = 0;
 		return MHD_YES;
