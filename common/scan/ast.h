@@ -97,6 +97,9 @@ enum node_flags {
 	NODE_PAREN = 16, /* a tuple in its own parentheses */
 };
 
+/* What an E_NAME holds: its name, or the variable that the analysis knows it to be. */
+enum name_op { NAME_PLAIN, NAME_FIXED };
+
 enum param_kind { PARAM_POS_ONLY, PARAM_POS, PARAM_VARARGS, PARAM_KW_ONLY, PARAM_KWARGS };
 
 enum cmp_op { CMP_OTHER, CMP_EQ, CMP_NE, CMP_IN, CMP_NOT_IN, CMP_IS, CMP_IS_NOT };
@@ -111,6 +114,7 @@ struct node {
 	uint32_t line, col;
 	union {
 		struct sym *name;
+		struct var *var; /* E_NAME whose op is NAME_FIXED, instead of name */
 		struct {
 			const char *s;
 			uint32_t n;
@@ -142,6 +146,7 @@ struct node {
 		struct {
 			struct seq params;
 			struct node *body;
+			struct scope *scope;
 		} lambda;
 		struct {
 			struct seq keys, values; /* keys.v[i] is NULL for ** */
@@ -149,6 +154,7 @@ struct node {
 		struct {
 			struct node *elt, *value;
 			struct seq clauses;
+			struct scope *scope;
 		} comp;
 		struct {
 			struct node *value, *spec;
@@ -170,10 +176,12 @@ struct node {
 			struct sym *name;
 			struct seq params, body, decorators, type_params;
 			struct node *returns;
+			struct scope *scope;
 		} func;
 		struct {
 			struct sym *name;
 			struct seq args, keywords, body, decorators, type_params;
+			struct scope *scope;
 		} cls;
 		struct {
 			struct node *test;
@@ -182,6 +190,7 @@ struct node {
 		struct {
 			struct node *target, *iter;
 			struct seq body, orelse;
+			struct loop *loop;
 		} loop;
 		struct {
 			struct seq items, body;
@@ -210,6 +219,7 @@ struct node {
 		struct {
 			struct node *target, *iter;
 			struct seq ifs;
+			struct loop *loop;
 		} clause;
 		struct {
 			struct sym *name;

@@ -178,8 +178,10 @@ struct node *parse_atom(struct parse *p)
 	case K_NONE:
 	case K_TRUE:
 	case K_FALSE:
-		n = PARSE_NEW(p, E_CONST, parse_here(p), col);
+		n = PARSE_NEW(p, E_CONST, parse_here(p), str);
 		n->op = (uint8_t)p->lx.kind;
+		n->str.s = p->lx.start;
+		n->str.n = (uint32_t)(p->lx.stop - p->lx.start);
 		break;
 	case T_STRING:
 	case T_FSTRING:

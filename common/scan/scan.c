@@ -1,7 +1,7 @@
 #include "scan/scan.h"
 #include "scan/decode.h"
 #include "scan/parse.h"
-#include "scan/scan_in.h"
+#include "scan/sema.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +46,10 @@ static struct scan_file *new_file(struct scan *s, const char *relpath)
 {
 	struct scan_file *file = arena_alloc(&s->arena, sizeof(*file));
 
-	if (s->nfiles == s->room) {
-		struct scan_file **old = s->files;
-		s->room = s->room ? 2 * s->room : 32;
-		s->files = arena_alloc(&s->arena, s->room * sizeof(*old));
-		if (old)
-			memcpy(s->files, old, s->nfiles * sizeof(*old));
-	}
+	VEC_GROW(&s->arena, s->files);
 	file->name = arena_copy(&s->arena, relpath, strlen(relpath));
-	s->files[s->nfiles++] = file;
+	file->index = s->files.n;
+	s->files.v[s->files.n++] = file;
 	return file;
 }
 
@@ -128,12 +123,66 @@ int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t
 	return parse_file(s, file, bytes, n, e);
 }
 
+static void build_scopes(struct scan *s)
+{
+	struct sym *keys = s->syms.known[SYM_EV_KEYS];
+
+	s->keys_builtin = (struct var){.sym = keys, .val = {.bits = VAL_DICT}};
+	for (size_t i = 0; i < s->files.n; i++)
+		scope_build(s, s->files.v[i]);
+}
+
+int scan_resolve(struct scan *s, struct err *e)
+{
+	struct fail f;
+
+	s->arena.fail = &f;
+	if (setjmp(f.at))
+		return report(&f, e);
+	module_index(s);
+	build_scopes(s);
+	value_settle(s);
+	reads_collect(s);
+	report_finish(s);
+	return 0;
+}
+
 size_t scan_file_count(const struct scan *s)
 {
-	return s->nfiles;
+	return s->files.n;
 }
 
 const char *scan_file_name(const struct scan *s, size_t i)
 {
-	return s->files[i]->name;
+	return s->files.v[i]->name;
+}
+
+const struct scan_read *scan_reads(const struct scan *s, size_t *n)
+{
+	*n = s->reads.n;
+	return s->reads.v;
+}
+
+const struct scan_dynamic *scan_dynamics(const struct scan *s, size_t *n)
+{
+	*n = s->dynamics.n;
+	return s->dynamics.v;
+}
+
+const struct scan_env *scan_env_mistakes(const struct scan *s, size_t *n)
+{
+	*n = s->envs.n;
+	return s->envs.v;
+}
+
+const struct scan_syntax *scan_syntax_errors(const struct scan *s, size_t *n)
+{
+	*n = s->syntaxes.n;
+	return s->syntaxes.v;
+}
+
+const struct scan_import *scan_imports(const struct scan *s, size_t *n)
+{
+	*n = s->imports.n;
+	return s->imports.v;
 }

@@ -7,11 +7,15 @@
 
 #include "scan/arena.h"
 
+#include <stdbool.h>
+
 struct sym {
 	uint64_t lo, hi; /* the first 16 bytes, zero-filled */
 	uint32_t len, hash;
 	uint8_t keyword; /* the token kind if it is a keyword, else 0 */
 	uint8_t known;	 /* one of enum sym_known, else 0 */
+	bool mutated;	 /* something so named is changed in place somewhere */
+	bool dot_stored; /* something.NAME is assigned to somewhere */
 	char s[];
 };
 

@@ -24,4 +24,10 @@ extern const size_t scan_charmap_count;
 extern const struct scan_codec_alias scan_codec_aliases[];
 extern const size_t scan_codec_alias_count;
 
+/* sys.stdlib_module_names, and what comes with the sandbox's packages. */
+extern const char *const scan_stdlib[];
+extern const size_t scan_stdlib_count;
+extern const char *const scan_sandbox[];
+extern const size_t scan_sandbox_count;
+
 #endif

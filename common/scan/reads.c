@@ -1,0 +1,850 @@
+#include "scan/sema.h"
+
+#include <string.h>
+
+/*
+ * The walk that finds reads. visit() goes through an expression and gives its value; use() does so
+ * where a value that is EV_KEYS, or a bound method of it, is put to a use that is not followed.
+ */
+static struct val visit(struct here *h, struct node *n);
+static void body(struct here *h, struct seq stmts);
+
+static const char used_otherwise[] = "EV_KEYS is used in a way that is not followed";
+
+static void use(struct here *h, struct node *n)
+{
+	if (visit(h, n).bits & VAL_OURS)
+		report_dynamic(h, n, used_otherwise);
+}
+
+static void use_child(struct node *n, void *arg)
+{
+	use(arg, n);
+}
+
+static void use_all(struct here *h, struct seq s)
+{
+	for (uint32_t i = 0; i < s.n; i++)
+		if (s.v[i])
+			use(h, s.v[i]);
+}
+
+static bool is_keys_name(struct here *h, struct node *n)
+{
+	return value_is_keys_name(h->s, n, h->scope, h->loop);
+}
+
+/* A builtin by its own name, or as builtins.NAME. */
+static enum sym_known builtin_name(struct here *h, struct node *n)
+{
+	if (n->kind == E_NAME && n->op == NAME_PLAIN && n->name->known &&
+		scope_is_builtin(h->s, h->scope, n, n->name->known))
+		return n->name->known;
+	if (n->kind == E_ATTR && n->attr.name->known &&
+		value_of(h->s, n->attr.value, h->scope, h->loop).bits & VAL_BUILTINS)
+		return n->attr.name->known;
+	return SYM_NONE;
+}
+
+/* vars(), locals(), x.__dict__ */
+static bool is_namespace(struct here *h, struct node *n)
+{
+	if (n->kind == E_ATTR)
+		return n->attr.name->known == SYM___dict__;
+	if (n->kind != E_CALL)
+		return false;
+	enum sym_known f = builtin_name(h, n->call.func);
+	return f == SYM_vars || f == SYM_locals;
+}
+
+/* Attributes, subscripts */
+
+/* Loading .EV_KEYS from something that is no known module. */
+static void check_keys_attr(struct here *h, struct node *n, struct val base)
+{
+	struct val ignored;
+
+	if (n->attr.name->known == SYM_EV_KEYS && !value_keys_of_module(h->s, base, &ignored))
+		report_dynamic(h, n, "EV_KEYS of something that is not known");
+}
+
+static struct val visit_attr(struct here *h, struct node *n)
+{
+	struct val base = visit(h, n->attr.value);
+	struct val v = value_of_attr(h->s, n, base);
+
+	check_keys_attr(h, n, base);
+	if (base.bits & VAL_METHODS || (base.bits & VAL_DICT && !value_method(n->attr.name)))
+		report_dynamic(h, n, used_otherwise);
+	return v;
+}
+
+static void read_index(struct here *h, struct node *n, struct val base)
+{
+	if (base.bits & VAL_DICT)
+		report_read(h, n->sub.index, n->line, true);
+	if (base.bits & VAL_ENVIRON)
+		report_env(h, n->sub.index, n->line);
+	if (base.bits & VAL_METHODS)
+		report_dynamic(h, n->sub.value, used_otherwise);
+}
+
+static struct val visit_subscript(struct here *h, struct node *n)
+{
+	struct val base = visit(h, n->sub.value);
+
+	read_index(h, n, base);
+	use(h, n->sub.index);
+	if (is_namespace(h, n->sub.value) && is_keys_name(h, n->sub.index))
+		report_dynamic(h, n, "EV_KEYS is looked up in a namespace");
+	return value_of_subscript(h->s, n, h->scope, h->loop);
+}
+
+/* Calls */
+
+static bool starts_plain(const struct node *n)
+{
+	return n->call.args.n && n->call.args.v[0]->kind != E_STARRED;
+}
+
+static void read_call(struct here *h, struct node *n, uint32_t method)
+{
+	uint32_t most = method & (VAL_GETITEM | VAL_CONTAINS) ? 1 : 2;
+
+	if (!guard_plain_call(n, 1, most)) {
+		report_dynamic(h, n, "the arguments are not plain");
+		return;
+	}
+	bool required = method == VAL_GETITEM || (method == VAL_POP && n->call.args.n == 1);
+	report_read(h, n->call.args.v[0], n->line, required);
+}
+
+static void env_call(struct here *h, struct node *n)
+{
+	if (starts_plain(n)) {
+		report_env(h, n->call.args.v[0], n->line);
+		return;
+	}
+	for (uint32_t i = 0; i < n->call.keywords.n; i++) {
+		struct node *k = n->call.keywords.v[i];
+		if (k->keyword.name && k->keyword.name->known == SYM_key)
+			report_env(h, k->keyword.value, n->line);
+	}
+}
+
+/* itemgetter(K, ...)(D). True if D was its argument. */
+static bool getter_call(struct here *h, struct node *n, struct val func)
+{
+	bool ours = false;
+
+	if (!guard_plain_call(n, 1, 1) ||
+		!(value_of(h->s, n->call.args.v[0], h->scope, h->loop).bits & VAL_DICT))
+		return false;
+	for (uint32_t i = 0; i < func.n; i++) {
+		if (func.v[i].kind != ITEM_GETTER)
+			continue;
+		struct node *call = func.v[i].getter.call;
+		struct here there = *h;
+		ours = true;
+		if (!guard_plain_call(call, 1, UINT32_MAX)) {
+			report_dynamic(h, n, "the arguments are not plain");
+			continue;
+		}
+		there.scope = func.v[i].getter.scope;
+		there.loop = func.v[i].getter.loop;
+		for (uint32_t k = 0; k < call->call.args.n; k++)
+			report_read(&there, call->call.args.v[k], n->line, true);
+	}
+	return ours;
+}
+
+static void check_getattr(struct here *h, struct node *n)
+{
+	struct val ignored;
+	struct seq args = n->call.args;
+
+	if (args.n < 2 || args.v[0]->kind == E_STARRED || !is_keys_name(h, args.v[1]))
+		return;
+	struct val v = value_of(h->s, args.v[0], h->scope, h->loop);
+	if (!value_keys_of_module(h->s, v, &ignored))
+		report_dynamic(h, n, "EV_KEYS of something that is not known");
+}
+
+static bool mentions_keys(struct here *h, struct node *n)
+{
+	struct texts t = key_values(h->s, n, h->scope, h->loop);
+
+	for (size_t i = 0; i < t.of.n && !t.unknown; i++)
+		if (memmem(t.of.v[i].s, t.of.v[i].n, "EV_KEYS", 7))
+			return true;
+	return false;
+}
+
+/* eval(), exec(), compile() */
+static void check_code(struct here *h, struct node *n)
+{
+	struct node *code = starts_plain(n) ? n->call.args.v[0] : NULL;
+
+	for (uint32_t i = 0; i < n->call.keywords.n && !code; i++)
+		if (n->call.keywords.v[i]->keyword.name &&
+			n->call.keywords.v[i]->keyword.name->known == SYM_source)
+			code = n->call.keywords.v[i]->keyword.value;
+	if (code && mentions_keys(h, code))
+		report_dynamic(h, n, "code in a text mentions EV_KEYS");
+}
+
+/* vars().get('EV_KEYS') and the like; globals().get() is EV_KEYS itself. */
+static void check_namespace_call(struct here *h, struct node *n)
+{
+	struct node *f = n->call.func, *base = f->attr.value;
+	uint32_t method = value_method(f->attr.name);
+
+	if (!method || method == VAL_CONTAINS || !starts_plain(n))
+		return;
+	bool globals = value_is_globals(h->s, base, h->scope) && method != VAL_GET;
+	if (!globals && !is_namespace(h, base) &&
+		!scope_is_builtin(h->s, h->scope, base, SYM___builtins__))
+		return;
+	if (is_keys_name(h, n->call.args.v[0]))
+		report_dynamic(h, n, "EV_KEYS is looked up in a namespace");
+}
+
+/* Returns whether arguments that are EV_KEYS do no harm. */
+static bool check_builtin(struct here *h, struct node *n)
+{
+	switch (builtin_name(h, n->call.func)) {
+	case SYM_len:
+	case SYM_bool:
+	case SYM_isinstance:
+	case SYM_type:
+	case SYM_id:
+		return true;
+	case SYM_getattr:
+		check_getattr(h, n);
+		return false;
+	case SYM_eval:
+	case SYM_exec:
+	case SYM_compile:
+		check_code(h, n);
+		return false;
+	case SYM___import__:
+		report_import_call(h, n);
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* The methods that change the dictionary and give nothing of it. */
+static bool only_writes(const struct sym *name)
+{
+	return name->known == SYM_update || name->known == SYM_clear ||
+	       name->known == SYM___setitem__ || name->known == SYM___delitem__;
+}
+
+static struct val visit_callee(struct here *h, struct node *n)
+{
+	struct node *f = n->call.func;
+
+	if (f->kind != E_ATTR) {
+		struct val v = visit(h, f);
+		if (v.bits & VAL_DICT)
+			report_dynamic(h, f, used_otherwise);
+		return v;
+	}
+	struct val base = visit(h, f->attr.value);
+	check_keys_attr(h, f, base);
+	check_namespace_call(h, n);
+	if (base.bits & VAL_METHODS)
+		report_dynamic(h, f->attr.value, used_otherwise);
+	if (base.bits & VAL_DICT && !value_method(f->attr.name) && !only_writes(f->attr.name))
+		report_dynamic(h, n, "a method of EV_KEYS that is not followed");
+	return value_of_attr(h->s, f, base);
+}
+
+static struct val visit_call(struct here *h, struct node *n)
+{
+	struct val f = visit_callee(h, n);
+	bool harmless = check_builtin(h, n);
+
+	for (uint32_t m = VAL_GET; m <= VAL_CONTAINS; m <<= 1)
+		if (f.bits & m)
+			read_call(h, n, m);
+	if (f.bits & (VAL_GETENV | VAL_ENV_METHODS))
+		env_call(h, n);
+	if (f.bits & VAL_IMPORT_MODULE)
+		report_import_call(h, n);
+	if (f.n)
+		harmless |= getter_call(h, n, f);
+	for (uint32_t i = 0; i < n->call.args.n; i++) {
+		if (harmless)
+			visit(h, n->call.args.v[i]);
+		else
+			use(h, n->call.args.v[i]);
+	}
+	for (uint32_t i = 0; i < n->call.keywords.n; i++)
+		use(h, n->call.keywords.v[i]->keyword.value);
+	return value_of_call(h->s, n, f, h->scope, h->loop);
+}
+
+/* Operators */
+
+/* The right side of 'in': D.keys() stands for D there. */
+static struct val visit_container(struct here *h, struct node *n)
+{
+	struct node *view = guard_keys_view(h, n);
+	return visit(h, view ? view : n);
+}
+
+static void compare_pair(struct here *h, struct node *n, struct node *left, struct val lv,
+	enum cmp_op op, struct node *right, struct val rv)
+{
+	if (op == CMP_IS || op == CMP_IS_NOT)
+		return;
+	if (lv.bits & VAL_OURS)
+		report_dynamic(h, left, used_otherwise);
+	if (op != CMP_IN && op != CMP_NOT_IN) {
+		if (rv.bits & VAL_OURS)
+			report_dynamic(h, right, used_otherwise);
+		return;
+	}
+	if (rv.bits & VAL_DICT)
+		report_read(h, left, n->line, false);
+	if (rv.bits & VAL_ENVIRON)
+		report_env(h, left, n->line);
+	if (rv.bits & VAL_METHODS)
+		report_dynamic(h, right, used_otherwise);
+}
+
+static struct val visit_compare(struct here *h, struct node *n)
+{
+	struct node *left = n->cmp.left;
+	struct val lv = visit(h, left);
+
+	for (uint32_t i = 0; i < n->cmp.right.n; i++) {
+		struct node *right = n->cmp.right.v[i];
+		enum cmp_op op = (enum cmp_op)n->cmp.ops[i];
+		bool in = op == CMP_IN || op == CMP_NOT_IN;
+		struct val rv = in ? visit_container(h, right) : visit(h, right);
+		compare_pair(h, n, left, lv, op, right, rv);
+		left = right;
+		lv = rv;
+	}
+	return (struct val){0};
+}
+
+/* Later operands run only if the earlier ones were true ('and') or false ('or'). */
+static struct val visit_boolean(struct here *h, struct node *n)
+{
+	struct here in = *h;
+
+	for (uint32_t i = 0; i < n->list.n; i++) {
+		visit(&in, n->list.v[i]);
+		if (i + 1 < n->list.n)
+			guard_assume(&in, n->list.v[i], n->kind == E_AND);
+	}
+	return value_of(h->s, n, h->scope, h->loop);
+}
+
+static struct val visit_conditional(struct here *h, struct node *n)
+{
+	struct here then = *h, other = *h;
+
+	visit(h, n->three.a);
+	guard_assume(&then, n->three.a, true);
+	guard_assume(&other, n->three.a, false);
+	visit(&then, n->three.b);
+	visit(&other, n->three.c);
+	return value_of(h->s, n, h->scope, h->loop);
+}
+
+static bool in_class(const struct here *h)
+{
+	return h->scope->kind == SCOPE_CLASS;
+}
+
+static struct val visit_named(struct here *h, struct node *n)
+{
+	struct val v = visit(h, n->two.b);
+
+	if (v.bits & VAL_OURS && in_class(h))
+		report_dynamic(h, n->two.b, used_otherwise);
+	return v;
+}
+
+/* Functions and comprehensions */
+
+static void visit_params(struct here *h, struct seq params)
+{
+	for (uint32_t i = 0; i < params.n; i++) {
+		if (params.v[i]->param.annotation)
+			use(h, params.v[i]->param.annotation);
+		if (params.v[i]->param.value)
+			visit(h, params.v[i]->param.value);
+	}
+}
+
+/* What was caught around a function's definition is not around its calls. */
+static struct here inside(const struct here *h, struct scope *scope)
+{
+	struct here in = *h;
+
+	in.scope = scope;
+	in.caught = in.import_caught = false;
+	return in;
+}
+
+static void visit_lambda(struct here *h, struct node *n)
+{
+	struct here in = inside(h, n->lambda.scope);
+
+	visit_params(h, n->lambda.params);
+	use(&in, n->lambda.body);
+}
+
+static void store_parts(struct here *h, struct node *t);
+
+static void visit_comprehension(struct here *h, struct node *n)
+{
+	struct here in = *h;
+
+	in.scope = n->comp.scope;
+	for (uint32_t i = 0; i < n->comp.clauses.n; i++) {
+		struct node *c = n->comp.clauses.v[i];
+		use(i ? &in : h, c->clause.iter);
+		in.loop = c->clause.loop;
+		store_parts(&in, c->clause.target);
+		for (uint32_t k = 0; k < c->clause.ifs.n; k++) {
+			visit(&in, c->clause.ifs.v[k]);
+			guard_assume(&in, c->clause.ifs.v[k], true);
+		}
+	}
+	use(&in, n->comp.elt);
+	if (n->comp.value)
+		use(&in, n->comp.value);
+}
+
+static struct val visit(struct here *h, struct node *n)
+{
+	switch (n->kind) {
+	case E_NAME:
+		return value_of(h->s, n, h->scope, h->loop);
+	case E_CONST:
+	case E_STR:
+	case E_BYTES:
+		break;
+	case E_ATTR:
+		return visit_attr(h, n);
+	case E_SUBSCRIPT:
+		return visit_subscript(h, n);
+	case E_CALL:
+		return visit_call(h, n);
+	case E_COMPARE:
+		return visit_compare(h, n);
+	case E_AND:
+	case E_OR:
+		return visit_boolean(h, n);
+	case E_IFEXP:
+		return visit_conditional(h, n);
+	case E_NAMED:
+		return visit_named(h, n);
+	case E_UNARY:
+		if (n->op == K_NOT)
+			visit(h, n->one);
+		else
+			use(h, n->one);
+		break;
+	case E_LAMBDA:
+		visit_lambda(h, n);
+		break;
+	case E_LISTCOMP:
+	case E_SETCOMP:
+	case E_GENEXP:
+	case E_DICTCOMP:
+		visit_comprehension(h, n);
+		break;
+	default:
+		ast_each(n, use_child, h);
+	}
+	return (struct val){0};
+}
+
+/* Assignments */
+
+/* The expressions within a target. */
+static void store_parts(struct here *h, struct node *t)
+{
+	switch (t->kind) {
+	case E_ATTR:
+		if (visit(h, t->attr.value).bits & VAL_OURS)
+			report_dynamic(h, t->attr.value, used_otherwise);
+		break;
+	case E_SUBSCRIPT:
+		if (visit(h, t->sub.value).bits & VAL_METHODS)
+			report_dynamic(h, t->sub.value, used_otherwise);
+		use(h, t->sub.index);
+		break;
+	case E_TUPLE:
+	case E_LIST:
+		for (uint32_t i = 0; i < t->list.n; i++)
+			store_parts(h, t->list.v[i]);
+		break;
+	case E_STARRED:
+		store_parts(h, t->one);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Only a variable may take EV_KEYS, and not one of a class. */
+static bool takes_keys(struct here *h, const struct node *t)
+{
+	if (t->kind != E_NAME)
+		return false;
+	if (!in_class(h) || t->op == NAME_FIXED)
+		return !in_class(h);
+	struct var *own = scope_own(h->s, h->scope, t->name);
+	return own && own->flags & (VAR_GLOBAL | VAR_NONLOCAL);
+}
+
+static void assign_all(struct here *h, struct node *value, struct node **targets, uint32_t n)
+{
+	bool pairs = true, taken = true;
+
+	for (uint32_t i = 0; i < n; i++) {
+		pairs &= scope_unpacks(targets[i], value);
+		taken &= takes_keys(h, targets[i]);
+	}
+	if (pairs) {
+		struct node **part = arena_alloc(&h->s->arena, n * sizeof(struct node *));
+		for (uint32_t k = 0; k < value->list.n; k++) {
+			for (uint32_t i = 0; i < n; i++)
+				part[i] = targets[i]->list.v[k];
+			assign_all(h, value->list.v[k], part, n);
+		}
+		return;
+	}
+	if (taken)
+		visit(h, value);
+	else
+		use(h, value);
+	for (uint32_t i = 0; i < n; i++)
+		store_parts(h, targets[i]);
+}
+
+static void augmented(struct here *h, struct node *n)
+{
+	struct node *t = n->two.a;
+
+	if (t->kind == E_SUBSCRIPT)
+		read_index(h, t, value_of(h->s, t->sub.value, h->scope, h->loop));
+	if (t->kind == E_ATTR)
+		check_keys_attr(h, t, value_of(h->s, t->attr.value, h->scope, h->loop));
+	store_parts(h, t);
+	use(h, n->two.b);
+}
+
+/* Exceptions */
+
+enum caught { CATCHES_KEY = 1, CATCHES_IMPORT = 2 };
+
+static int catches(struct here *h, struct node *type)
+{
+	int all = 0;
+
+	if (!type)
+		return CATCHES_KEY | CATCHES_IMPORT;
+	if (type->kind == E_TUPLE) {
+		for (uint32_t i = 0; i < type->list.n; i++)
+			if (type->list.v[i]->kind != E_TUPLE)
+				all |= catches(h, type->list.v[i]);
+		return all;
+	}
+	switch (builtin_name(h, type)) {
+	case SYM_Exception:
+	case SYM_BaseException:
+		return CATCHES_KEY | CATCHES_IMPORT;
+	case SYM_KeyError:
+	case SYM_LookupError:
+		return CATCHES_KEY;
+	case SYM_ImportError:
+	case SYM_ModuleNotFoundError:
+		return CATCHES_IMPORT;
+	default:
+		return 0;
+	}
+}
+
+static void note_caught(struct here *h, int what)
+{
+	h->caught |= (what & CATCHES_KEY) != 0;
+	h->import_caught |= (what & CATCHES_IMPORT) != 0;
+}
+
+static void try_stmt(struct here *h, struct node *n)
+{
+	struct here in = *h;
+
+	for (uint32_t i = 0; i < n->try.handlers.n; i++)
+		note_caught(&in, catches(h, n->try.handlers.v[i]->handler.type));
+	body(&in, n->try.body);
+	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
+		struct node *c = n->try.handlers.v[i];
+		if (c->handler.type)
+			use(h, c->handler.type);
+		body(h, c->handler.body);
+	}
+	body(h, n->try.orelse);
+	body(h, n->try.final);
+}
+
+static int suppresses(struct here *h, struct node *n)
+{
+	int all = 0;
+
+	if (n->kind != E_CALL ||
+		!(value_of(h->s, n->call.func, h->scope, h->loop).bits & VAL_SUPPRESS))
+		return 0;
+	for (uint32_t i = 0; i < n->call.args.n; i++)
+		all |= catches(h, n->call.args.v[i]);
+	return all;
+}
+
+static void with_stmt(struct here *h, struct node *n)
+{
+	struct here in = *h;
+
+	for (uint32_t i = 0; i < n->with.items.n; i++) {
+		struct node *item = n->with.items.v[i];
+		use(&in, item->two.a);
+		if (!(n->flags & NODE_ASYNC))
+			note_caught(&in, suppresses(h, item->two.a));
+		if (item->two.b)
+			store_parts(&in, item->two.b);
+	}
+	body(&in, n->with.body);
+}
+
+/* match: what of a pattern is about EV_KEYS itself */
+static void pattern(struct here *h, struct node *p, bool keys);
+
+static void patterns(struct here *h, struct seq s, bool keys)
+{
+	for (uint32_t i = 0; i < s.n; i++)
+		pattern(h, s.v[i], keys);
+}
+
+static void class_pattern(struct here *h, struct node *p, bool keys)
+{
+	/* dict(x) captures what is matched. */
+	bool itself = keys && p->pclass.args.n == 1 && p->pclass.cls->kind == E_NAME;
+
+	use(h, p->pclass.cls);
+	patterns(h, p->pclass.args, itself);
+	patterns(h, p->pclass.values, false);
+}
+
+static void mapping_pattern(struct here *h, struct node *p, bool keys)
+{
+	for (uint32_t i = 0; i < p->mapping.keys.n; i++) {
+		struct node *k = p->mapping.keys.v[i];
+		use(h, k);
+		if (keys)
+			report_read(h, k, k->line, false);
+	}
+	patterns(h, p->mapping.values, false);
+	if (keys && p->mapping.rest)
+		report_dynamic(h, p, "a pattern captures EV_KEYS");
+}
+
+static void pattern(struct here *h, struct node *p, bool keys)
+{
+	switch (p->kind) {
+	case P_VALUE:
+		use(h, p->one);
+		break;
+	case P_SEQUENCE:
+		patterns(h, p->list, false);
+		break;
+	case P_MAPPING:
+		mapping_pattern(h, p, keys);
+		break;
+	case P_CLASS:
+		class_pattern(h, p, keys);
+		break;
+	case P_AS:
+		if (keys && p->capture.name)
+			report_dynamic(h, p, "a pattern captures EV_KEYS");
+		if (p->capture.pattern)
+			pattern(h, p->capture.pattern, keys);
+		break;
+	case P_OR:
+		patterns(h, p->list, keys);
+		break;
+	default:
+		break;
+	}
+}
+
+static void match_stmt(struct here *h, struct node *n)
+{
+	struct val v = visit(h, n->match.subject);
+
+	if (v.bits & VAL_METHODS)
+		report_dynamic(h, n->match.subject, used_otherwise);
+	for (uint32_t i = 0; i < n->match.cases.n; i++) {
+		struct node *c = n->match.cases.v[i];
+		struct here in = *h;
+		pattern(&in, c->kase.pattern, v.bits & VAL_DICT);
+		if (c->kase.guard) {
+			visit(&in, c->kase.guard);
+			guard_assume(&in, c->kase.guard, true);
+		}
+		body(&in, c->kase.body);
+	}
+}
+
+/* Statements */
+
+static bool is_type_checking(const struct node *n)
+{
+	return (n->kind == E_NAME && n->op == NAME_PLAIN && n->name->known == SYM_TYPE_CHECKING) ||
+	       (n->kind == E_ATTR && n->attr.name->known == SYM_TYPE_CHECKING);
+}
+
+static void if_stmt(struct here *h, struct node *n)
+{
+	struct here then = *h, other = *h;
+
+	visit(h, n->cond.test);
+	guard_assume(&then, n->cond.test, true);
+	guard_assume(&other, n->cond.test, false);
+	then.type_only |= n->kind == S_IF && is_type_checking(n->cond.test);
+	body(&then, n->cond.body);
+	body(&other, n->cond.orelse);
+}
+
+static void for_stmt(struct here *h, struct node *n)
+{
+	struct here in = *h;
+
+	use(h, n->loop.iter);
+	store_parts(h, n->loop.target);
+	in.loop = n->loop.loop;
+	body(&in, n->loop.body);
+	body(h, n->loop.orelse);
+}
+
+static void func_stmt(struct here *h, struct node *n)
+{
+	struct here in = inside(h, n->func.scope);
+
+	use_all(h, n->func.decorators);
+	visit_params(&in, n->func.type_params);
+	visit_params(h, n->func.params);
+	if (n->func.returns)
+		use(h, n->func.returns);
+	body(&in, n->func.body);
+}
+
+static void class_stmt(struct here *h, struct node *n)
+{
+	struct here in = *h;
+
+	use_all(h, n->cls.decorators);
+	in.scope = n->cls.scope;
+	visit_params(&in, n->cls.type_params);
+	use_all(h, n->cls.args);
+	use_all(h, n->cls.keywords);
+	body(&in, n->cls.body);
+}
+
+static void delete_part(struct here *h, struct node *t)
+{
+	if (t->kind != E_NAME)
+		store_parts(h, t);
+}
+
+static void annotated(struct here *h, struct node *n)
+{
+	use(h, n->three.b);
+	if (n->three.c)
+		assign_all(h, n->three.c, &n->three.a, 1);
+	else
+		store_parts(h, n->three.a);
+}
+
+static void stmt(struct here *h, struct node *n)
+{
+	switch (n->kind) {
+	case S_EXPR:
+		visit(h, n->one);
+		break;
+	case S_ASSIGN:
+		assign_all(h, n->assign.value, n->assign.targets.v, n->assign.targets.n);
+		break;
+	case S_ANNASSIGN:
+		annotated(h, n);
+		break;
+	case S_AUGASSIGN:
+		augmented(h, n);
+		break;
+	case S_DELETE:
+		for (uint32_t i = 0; i < n->list.n; i++)
+			delete_part(h, n->list.v[i]);
+		break;
+	case S_ASSERT:
+		visit(h, n->two.a);
+		if (n->two.b)
+			use(h, n->two.b);
+		break;
+	case S_IMPORT:
+	case S_IMPORTFROM:
+		report_import(h, n);
+		break;
+	case S_IF:
+	case S_WHILE:
+		if_stmt(h, n);
+		break;
+	case S_FOR:
+		for_stmt(h, n);
+		break;
+	case S_WITH:
+		with_stmt(h, n);
+		break;
+	case S_TRY:
+		try_stmt(h, n);
+		break;
+	case S_MATCH:
+		match_stmt(h, n);
+		break;
+	case S_FUNC:
+		func_stmt(h, n);
+		break;
+	case S_CLASS:
+		class_stmt(h, n);
+		break;
+	case S_TYPEALIAS:
+		use(h, n->alias_stmt.value);
+		break;
+	default:
+		ast_each(n, use_child, h);
+	}
+}
+
+static void body(struct here *h, struct seq stmts)
+{
+	for (uint32_t i = 0; i < stmts.n; i++)
+		stmt(h, stmts.v[i]);
+}
+
+void reads_collect(struct scan *s)
+{
+	for (size_t i = 0; i < s->files.n; i++) {
+		struct scan_file *f = s->files.v[i];
+		struct here h = {.s = s, .file = f, .scope = f->scope};
+		if (f->parsed)
+			body(&h, f->body);
+	}
+}

@@ -1,0 +1,290 @@
+/*
+ * What the analysis knows about a directory's code: scopes, variables with all their bindings, the
+ * directory's modules, and what expressions may stand for. Filled in this order: modules
+ * (module.c), scopes (scope.c), values (value.c); then reads.c walks the trees and reports. All in
+ * the arena.
+ */
+#ifndef EVCTL_SCAN_SEMA_H
+#define EVCTL_SCAN_SEMA_H
+
+#include "scan/ast.h"
+#include "scan/scan.h"
+#include "scan/token.h"
+
+/* What an expression may be, as far as reads.md cares. A value is any set of these. */
+enum value_bits {
+	VAL_DICT = 1 << 0, /* EV_KEYS itself */
+	/* its bound methods, in the order of value_method() */
+	VAL_GET = 1 << 1,
+	VAL_POP = 1 << 2,
+	VAL_SETDEFAULT = 1 << 3,
+	VAL_GETITEM = 1 << 4,
+	VAL_CONTAINS = 1 << 5,
+	VAL_METHODS = VAL_GET | VAL_POP | VAL_SETDEFAULT | VAL_GETITEM | VAL_CONTAINS,
+	VAL_OURS = VAL_DICT | VAL_METHODS,
+	/* os.environ, and its methods: the same ones, moved */
+	VAL_ENV_SHIFT = 6,
+	VAL_ENVIRON = VAL_DICT << VAL_ENV_SHIFT,
+	VAL_ENV_METHODS = VAL_METHODS << VAL_ENV_SHIFT,
+	VAL_GETENV = 1 << 12,
+	VAL_BUILTINS = 1 << 13, /* the module, or __builtins__ */
+	VAL_OS = 1 << 14,
+	VAL_OPERATOR = 1 << 15,
+	VAL_CONTEXTLIB = 1 << 16,
+	VAL_ITEMGETTER = 1 << 17, /* the class */
+	VAL_SUPPRESS = 1 << 18,
+	VAL_OUTSIDE = 1 << 19, /* a module outside the directory; see item */
+	VAL_IMPORTLIB = 1 << 20,
+	VAL_IMPORT_MODULE = 1 << 21,
+	VAL_TYPING = 1 << 22,
+};
+
+enum item_kind { ITEM_MODULE, ITEM_GETTER, ITEM_OUTSIDE };
+
+/* A value with something to remember. */
+struct item {
+	enum item_kind kind;
+	union {
+		struct module *module;
+		const char *rest; /* ITEM_OUTSIDE: the parts of its dotted name still to come */
+		struct {
+			struct node *call; /* itemgetter(...) */
+			struct scope *scope;
+			struct loop *loop;
+		} getter;
+	};
+};
+
+struct val {
+	uint32_t bits, n;
+	struct item *v;
+};
+
+struct module {
+	const char *path;	/* "pkg/sub", "" for the directory itself */
+	struct scan_file *file; /* NULL for a directory without __init__.py */
+	struct item item;
+};
+
+struct texts;
+
+enum scope_kind { SCOPE_MODULE, SCOPE_FUNCTION, SCOPE_CLASS, SCOPE_COMPREHENSION };
+
+struct scope {
+	enum scope_kind kind;
+	struct scope *up;
+	struct scan_file *file;
+	uint32_t id;
+	struct var *keys_final; /* a module's EV_KEYS as its functions see it */
+	struct star *stars;	/* a module's 'from m import *', latest first */
+};
+
+struct star {
+	struct module *module;	   /* NULL if it is outside */
+	const struct sym *outside; /* its dotted name then */
+	struct star *next;
+};
+
+/* for loops, as they enclose one another in the text; also those of comprehensions. */
+struct loop {
+	struct loop *up;
+	uint32_t first, last; /* the bindings in its body have these numbers */
+};
+
+enum bind_kind {
+	BIND_VALUE,   /* '=', ':=', element of an equally long tuple: node is the value */
+	BIND_DEFAULT, /* a parameter with a default: node is that */
+	BIND_FOR,     /* node is what is iterated over; path leads to the element */
+	BIND_IMPORT,  /* node is the X_ALIAS, stmt the statement */
+	BIND_CLASS,   /* node is the S_CLASS */
+	BIND_STAR,    /* EV_KEYS, perhaps, from 'from m import *'; else as before it */
+	BIND_OTHER,
+};
+
+/* Which element of which many, from the outside in. */
+struct path {
+	uint32_t index, count;
+	struct path *next;
+};
+
+enum import_where { IMPORT_INSIDE, IMPORT_OUTSIDE, IMPORT_NOWHERE };
+struct import_found {
+	enum import_where where;
+	struct module *top,
+		*module;  /* both NULL unless inside; module NULL if only the top is there */
+	const char *name; /* dotted and absolute */
+};
+
+struct binding {
+	enum bind_kind kind;
+	struct node *node, *stmt;
+	struct scope *scope; /* where node is evaluated */
+	struct loop *loop;   /* the innermost one around it */
+	union {
+		struct path *path;	    /* BIND_FOR */
+		struct import_found *found; /* BIND_IMPORT, BIND_STAR */
+	};
+	union {
+		struct loop *own;   /* BIND_FOR: its loop */
+		struct var *before; /* BIND_STAR */
+	};
+	uint32_t number;
+	struct binding *next;
+};
+
+enum var_flags { VAR_GLOBAL = 1, VAR_NONLOCAL = 2, VAR_LOCAL = 4 };
+
+struct var {
+	const struct sym *sym;
+	struct scope *scope;
+	struct binding *bindings;  /* latest first */
+	uint32_t count;		   /* of bindings; 'del' and bare annotations are none */
+	uint8_t flags, keys_state; /* enum keys_state */
+	struct val val;
+	struct texts *keys;
+};
+
+enum keys_state { KEYS_NEW, KEYS_BUSY, KEYS_DONE };
+
+/* A growing array in the arena. */
+#define VEC(type)               \
+	struct {                \
+		type *v;        \
+		size_t n, room; \
+	}
+
+struct text {
+	const char *s;
+	uint32_t n;
+};
+struct texts {
+	VEC(struct text) of;
+	bool unknown;
+};
+struct scan_file {
+	const char *name;
+	size_t index; /* among the files */
+	struct seq body;
+	bool parsed;
+	struct scan_syntax syntax; /* message NULL if there is nothing to report */
+	struct module *module;
+	const char *package; /* the path of the directory it is in */
+	struct scope *scope;
+	VEC(struct scan_file *) imports; /* what it imports of the directory */
+};
+
+struct var_slot {
+	uint32_t hash;
+	struct var *var;
+};
+
+struct work {
+	struct var *var;
+	struct binding *binding;
+};
+
+struct scan {
+	struct arena arena;
+	struct symtab syms;
+	VEC(struct scan_file *) files;
+	VEC(struct module *) modules; /* sorted by path */
+	/* variables by scope and name */
+	struct var_slot *slot;
+	uint32_t slots, nvars, nscopes, nbindings;
+	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
+	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
+	VEC(struct scan_read) reads;
+	VEC(struct scan_dynamic) dynamics;
+	VEC(struct scan_env) envs; /* all reads of the environment, until report_finish() */
+	VEC(struct scan_syntax) syntaxes;
+	VEC(struct scan_import) imports;
+};
+
+/* Makes room for one more member of a VEC. */
+#define VEC_GROW(arena, vec)                                                                      \
+	do {                                                                                      \
+		if ((vec).n == (vec).room)                                                        \
+			(vec).v =                                                                 \
+				vec_grow(arena, (vec).v, (vec).n, &(vec).room, sizeof(*(vec).v)); \
+	} while (0)
+void *vec_grow(struct arena *a, void *old, size_t n, size_t *room, size_t size);
+
+/* module.c */
+void module_index(struct scan *s);
+/* What a file means by a dotted name behind some dots. name may be NULL. */
+struct import_found module_find(
+	struct scan *s, const struct scan_file *from, uint32_t dots, const char *name);
+struct module *module_child(struct scan *s, const struct module *m, const char *name, size_t n);
+void module_note_import(struct scan *s, struct scan_file *from, struct module *m);
+
+/* scope.c */
+void scope_build(struct scan *s, struct scan_file *file);
+/* Whether a target's parts and a value's match one to one. */
+bool scope_unpacks(const struct node *target, const struct node *value);
+struct var *scope_own(const struct scan *s, const struct scope *scope, const struct sym *name);
+/* What a name means in a scope; NULL if it is a builtin, or nothing. */
+struct var *scope_lookup(struct scan *s, struct scope *scope, const struct sym *name);
+/* A variable of a module for code outside it, through 'import *' too; NULL if there is none. */
+struct var *scope_member(struct scan *s, const struct module *m, const struct sym *name);
+/* Whether a name is a builtin's here. */
+bool scope_is_builtin(
+	struct scan *s, struct scope *scope, const struct node *n, enum sym_known which);
+
+/* value.c */
+void value_settle(struct scan *s);
+struct val value_of(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+/* The same of a node whose first part's value is at hand. */
+struct val value_of_attr(struct scan *s, struct node *n, struct val base);
+struct val value_of_call(
+	struct scan *s, struct node *n, struct val func, struct scope *scope, struct loop *loop);
+/* __builtins__['EV_KEYS'], globals()['EV_KEYS'] */
+struct val value_of_subscript(
+	struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+bool value_is_globals(struct scan *s, struct node *n, struct scope *scope);
+/* VAL_GET ... for a method's name, else 0. */
+uint32_t value_method(const struct sym *name);
+/* Whether n is a text known to be 'EV_KEYS'. */
+bool value_is_keys_name(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+/* What .EV_KEYS on a known module is; false if n's value is no module. */
+bool value_keys_of_module(struct scan *s, struct val v, struct val *out);
+
+/* key.c */
+/* All values of a key expression; .unknown if they cannot be told. */
+struct texts key_values(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+
+/* Where a walk over the trees is, and what holds there. */
+struct here {
+	struct scan *s;
+	struct scan_file *file;
+	struct scope *scope;
+	struct loop *loop;
+	struct fact *facts;
+	uint32_t nfacts;
+	bool caught;	    /* a KeyError is caught around here */
+	bool import_caught; /* an ImportError is */
+	bool type_only;	    /* under 'if TYPE_CHECKING' */
+};
+
+/* guard.c: a fact is a key that is known to be there. */
+void guard_assume(struct here *h, struct node *test, bool truth);
+/* Whether a read of key, when that is this text, is known to find it. */
+bool guard_holds(const struct here *h, struct node *key, struct text value);
+/* Whether n is a call with these many plain arguments. */
+bool guard_plain_call(const struct node *n, uint32_t least, uint32_t most);
+/* D in D.keys(), else NULL */
+struct node *guard_keys_view(struct here *h, struct node *n);
+
+/* report.c */
+void report_read(struct here *h, struct node *key, uint32_t line, bool required);
+void report_env(struct here *h, struct node *key, uint32_t line);
+void report_dynamic(struct here *h, const struct node *n, const char *why);
+void report_import(struct here *h, struct node *n);
+/* An import by importlib.import_module() or __import__() of a known name. */
+void report_import_call(struct here *h, struct node *n);
+/* Sorts, drops doubles, keeps those environment reads that are mistakes. */
+void report_finish(struct scan *s);
+
+/* reads.c */
+void reads_collect(struct scan *s);
+
+#endif
