@@ -141,3 +141,18 @@ lint:
 sanitize:
 	$(MAKE) O=$(O)/sanitize CFLAGS="-O1 -g -fsanitize=address,undefined \
 		-fno-omit-frame-pointer" HARDEN="-fPIE" check
+
+# Each fuzz target for FUZZ_SECONDS, starting from its corpus where it has one.
+FUZZ_SECONDS ?= 30
+FUZZ_FLAGS = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined
+fuzz:
+	@$(MAKE) --no-print-directory -s O=$(O)/fuzz CC=clang HARDEN=-fPIE \
+		CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" $(O)/fuzz/libevctl.a
+	@for f in $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)); do \
+		mkdir -p $(O)/fuzz/corpus/$$f && \
+		clang $(FUZZ_FLAGS) -fsanitize=fuzzer -D_GNU_SOURCE -std=gnu17 -Icommon $(PKG_CFLAGS) \
+			-o $(O)/fuzz/$$f tests/fuzz/$$f.c $(O)/fuzz/libevctl.a $(PKG_LIBS) && \
+		$(O)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -print_final_stats=0 \
+			-verbosity=0 -artifact_prefix=$(O)/fuzz/ $(O)/fuzz/corpus/$$f \
+			$$(ls -d tests/fuzz/corpus/$$f 2>/dev/null) && echo "$$f: nothing found" || exit 1; \
+	done
