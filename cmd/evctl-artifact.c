@@ -134,6 +134,9 @@ static int put_in_file(
 	FD_AUTO at = place_dir(dir, false, e);
 	if (at < 0 || place_file(at, name, b->data, b->len, opt_flag(in, "yes"), e) < 0)
 		return -1;
+	size_t n = strlen(dir);
+	while (n > 1 && dir[n - 1] == '/')
+		dir[--n] = '\0';
 	STR_AUTO to = strcmp(dir, ".") == 0 ? strdup(name) : path_join(dir, name);
 	output_say(in, "%s: %lld bytes, %s", to ? to : name, (long long)a->bytes, a->type);
 	if (in->output == OUTPUT_TEXT)
