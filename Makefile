@@ -111,21 +111,31 @@ bench: deps-test
 BINDIR = $(DESTDIR)$(PREFIX)/bin
 LIBEXEC = $(DESTDIR)$(PREFIX)/libexec/evctl
 SHARE = $(DESTDIR)$(PREFIX)/share
+BASHDIR = $(SHARE)/bash-completion/completions
+ZSHDIR = $(SHARE)/zsh/site-functions
+FISHDIR = $(SHARE)/fish/vendor_completions.d
 USER_PROGRAMS = $(filter-out evctl-egress,$(PROGRAMS))
+NOUN_PROGRAMS = $(filter-out evctl,$(USER_PROGRAMS))
 
 install: all
-	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man
+	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man $(BASHDIR) $(ZSHDIR) $(FISHDIR)
 	install -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
 	install -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
 	cp -R $(O)/share/evctl/cell share/demo $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \
 		install -D -m 644 $$m $(SHARE)/man/man$$s/$$(basename $$m); done; done
+	install -m 644 completions/_evctl $(ZSHDIR)
+	install -m 644 completions/evctl.bash $(BASHDIR)/evctl
+	install -m 644 completions/evctl.fish $(FISHDIR)
+	for p in $(NOUN_PROGRAMS); do \
+		ln -sf evctl $(BASHDIR)/$$p && ln -sf evctl.fish $(FISHDIR)/$$p.fish || exit 1; done
 
 uninstall:
 	rm -f $(USER_PROGRAMS:%=$(BINDIR)/%)
 	rm -rf $(LIBEXEC) $(SHARE)/evctl
 	rm -f $(SHARE)/man/man*/evctl*.[1-8] $(SHARE)/man/man5/expert.yaml.5
+	rm -f $(ZSHDIR)/_evctl $(USER_PROGRAMS:%=$(BASHDIR)/%) $(USER_PROGRAMS:%=$(FISHDIR)/%.fish)
 
 # ---- for developers ---------------------------------------------------------------------------
 SOURCES = $(wildcard common/*/*.[ch] cmd/*.c tests/*/*.c)

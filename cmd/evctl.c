@@ -179,11 +179,16 @@ static void complete_noun(int noun, int n, char **words)
 		execv(path, argv.v);
 }
 
+static void offer(const char *word, const char *help, const char *prefix)
+{
+	if (strncmp(word, prefix, strlen(prefix)) == 0)
+		printf("%s\t%s\n", word, help);
+}
+
 static void offer_nouns(const char *prefix)
 {
 	for (size_t i = 0; nouns[i].name; i++)
-		if (strncmp(nouns[i].name, prefix, strlen(prefix)) == 0)
-			printf("%s\t%s\n", nouns[i].name, nouns[i].help);
+		offer(nouns[i].name, nouns[i].help, prefix);
 }
 
 /* n words, the last of them being typed. True when all is said. */
@@ -192,7 +197,8 @@ static bool complete(int n, char **words)
 	int noun = n > 0 ? find_noun(n - 1, words) : 0;
 	if (noun + 1 < n && strcmp(words[noun], "help") == 0) {
 		offer_nouns(words[n - 1]);
-		puts("contract\nexpert.yaml");
+		offer("contract", "what every program promises", words[n - 1]);
+		offer("expert.yaml", "the file that describes an expert", words[n - 1]);
 		return true;
 	}
 	if (noun + 1 < n) {

@@ -1,26 +1,56 @@
 # bash completion for evctl and all its programs. Everything comes from `PROGRAM --complete`.
+
 _evctl() {
-	local IFS=$'\n' cur line words cword
+	local line cur i lead cut=
+	local -a words plain found
+	local cword files= dirs=
 	# Words are split anew, so that a name with ':' or '=' in it stays whole.
 	if declare -F _get_comp_words_by_ref >/dev/null; then
-		_get_comp_words_by_ref -n := -c cur -w words -i cword
+		_get_comp_words_by_ref -n := -w words -i cword
 	else
 		_evctl_words
 	fi
 	cur=${words[cword]}
+	for ((i = 0; i <= cword; i++)); do
+		plain[i]=$(_evctl_plain "${words[i]}")
+	done
 	COMPREPLY=()
 	while IFS= read -r line; do
 		case $line in
-		:file) compopt -o filenames; COMPREPLY+=($(compgen -f -- "$cur")) ;;
-		:dir) compopt -o filenames; COMPREPLY+=($(compgen -d -- "$cur")) ;;
-		*) COMPREPLY+=("$(printf '%q' "${line%%$'\t'*}")") ;;
+		:file) files=1 ;;
+		:dir) dirs=1 ;;
+		*)
+			line=${line%%$'\t'*}
+			[[ $cur == [\"\']* ]] || printf -v line %q "$line"
+			COMPREPLY+=("$line")
+			;;
 		esac
-	done < <("${words[0]}" --complete "${words[@]:1:cword}" 2>/dev/null)
-	# Readline replaces only what follows the last ':' or '=', where those break words.
-	local i cut=${cur%"${cur##*[:=]}"}
-	if [[ $cur == *[:=]* && $COMP_WORDBREAKS == *:* ]]; then
-		for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$cut"}; done
+	done < <("${plain[0]}" --complete "${plain[@]:1:cword}" 2>/dev/null)
+
+	lead=
+	[[ $cur == --*=* ]] && lead=${cur%%=*}=
+	if [[ $files || $dirs ]]; then
+		compopt -o filenames 2>/dev/null
+		mapfile -t found < <(compgen "-${files:+f}${dirs:+d}" -- "${cur#"$lead"}" 2>/dev/null)
+		for line in "${found[@]}"; do COMPREPLY+=("$lead$line"); done
 	fi
+	# Readline replaces only what follows the last of its own word breaks.
+	[[ $cur == *=* && $COMP_WORDBREAKS == *=* ]] && cut=${cur%"${cur##*=}"}
+	[[ $cur == *:* && $COMP_WORDBREAKS == *:* ]] && cut=${cur%"${cur##*:}"}
+	[[ $cur == [\"\']* ]] && cut=
+	for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$cut"}; done
+}
+
+# A word as the program would get it.
+_evctl_plain() {
+	local w=$1
+	[[ $w == '~/'* ]] && w=$HOME/${w:2}
+	case $w in
+	\'*) w=${w#\'} && w=${w%\'} ;;
+	\"*) w=${w#\"} && w=${w%\"} ;;
+	*) w=${w//\\/} ;;
+	esac
+	printf %s "$w"
 }
 
 # The command line up to the cursor as whole words, where bash-completion is not loaded.
@@ -31,5 +61,6 @@ _evctl_words() {
 	cword=$((${#words[@]} - 1))
 }
 
-complete -F _evctl evctl evctl-apply evctl-artifact evctl-bind evctl-conn evctl-cred evctl-doctor \
-	evctl-expert evctl-host evctl-log evctl-mcp evctl-run evctl-session evctl-state evctl-verify
+complete -o nosort -F _evctl evctl evctl-apply evctl-artifact evctl-bind evctl-conn evctl-cred \
+	evctl-doctor evctl-expert evctl-host evctl-log evctl-mcp evctl-run evctl-session evctl-state \
+	evctl-verify

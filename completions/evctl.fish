@@ -2,16 +2,27 @@
 function __evctl_complete
     set -l words (commandline -opc)
     set -l program $words[1]
+    set -e words[1]
     set -l now (commandline -ct)
-    for line in ($program --complete $words[2..-1] "$now" 2>/dev/null)
+    set -l plain (string unescape -- "$now"; or string trim -l -c \'\" -- "$now")
+    # What is before the value in --option=value, and the value.
+    set -l lead (string match -r -- '^--[^=]*=' "$plain")
+    set -l value (string replace -r -- '^--[^=]*=' '' "$plain")
+    for line in ($program --complete $words "$plain" 2>/dev/null)
         switch $line
             case ':file'
-                __fish_complete_path "$now"
+                __evctl_paths "$lead" (__fish_complete_path "$value")
             case ':dir'
-                __fish_complete_directories "$now"
+                __evctl_paths "$lead" (__fish_complete_directories "$value")
             case '*'
                 echo $line
         end
+    end
+end
+
+function __evctl_paths
+    for path in $argv[2..-1]
+        echo $argv[1]$path
     end
 end
 
