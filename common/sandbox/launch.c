@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -256,11 +257,8 @@ static void bind_devices(void)
 	}
 }
 
-/*
- * bwrap gets a root with nothing in it but what the plan names: it cannot bind what it cannot see,
- * and each of its binds reads the whole list of mounts.
- */
-static void make_root(const struct launch_spec *spec)
+/* What the supervisor fills, or reads, comes first, so that it can while the rest is made. */
+static void make_stage(const struct launch_spec *spec)
 {
 	static const char *const dirs[] = {
 		"tool", "cell", "etc", "empty", "mask", "usr", "work", "outputs", "proc"};
@@ -279,32 +277,44 @@ static void make_root(const struct launch_spec *spec)
 	make_dir("work/tmp", 01777);
 	make_dir("work/shm", 01777);
 	mount_tmpfs("outputs", spec->outputs_bytes, spec->outputs_inodes);
-	mount_system(spec->mounts);
-	bind_devices();
+}
+
+/*
+ * bwrap gets a root with nothing in it but what the plan names: it cannot bind what it cannot see,
+ * and each of its binds reads the whole list of mounts.
+ */
+static void change_root(void)
+{
 	if (mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) < 0 ||
 		syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
 		chdir("/") < 0)
 		give_up(STEP_ROOT);
 }
 
-static void hand_out(int *fds, unsigned nlisteners)
+/* At least one frame, which says how many listeners there are; closes what it sends. */
+static void hand_out(int *fds, unsigned nfds, unsigned nlisteners)
 {
 	struct report r = {.step = STEP_OK, .nlisteners = nlisteners};
 	struct err ignored = {0};
-	int open_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	fds[0] = open("/", open_flags);
-	fds[1] = open("/outputs", open_flags);
-	if (fds[0] < 0 || fds[1] < 0)
-		give_up(STEP_FDS);
-	for (unsigned done = 0; done < nlisteners + 2;) {
-		unsigned n = nlisteners + 2 - done;
+	unsigned done = 0;
+	do {
+		unsigned n = nfds - done;
 		n = n < FRAME_MAX_FDS ? n : FRAME_MAX_FDS;
 		if (frame_send(HELPER_SOCK, &r, sizeof r, fds + done, n, &ignored) < 0)
 			_exit(127);
 		done += n;
-	}
-	for (unsigned i = 0; i < nlisteners + 2; i++)
+	} while (done < nfds);
+	for (unsigned i = 0; i < nfds; i++)
 		close(fds[i]);
+}
+
+static void hand_out_stage(void)
+{
+	int open_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	int fds[2] = {open(".", open_flags), open("outputs", open_flags)};
+	if (fds[0] < 0 || fds[1] < 0)
+		give_up(STEP_FDS);
+	hand_out(fds, 2, 0);
 }
 
 static void limit(int what, rlim_t soft, rlim_t hard)
@@ -343,7 +353,7 @@ static void set_limits(const struct launch_spec *spec)
 static _Noreturn void run_helper(const struct helper *h)
 {
 	static const char *const no_env[] = {NULL};
-	int fds[LAUNCH_MAX_LISTENERS + 2];
+	int fds[LAUNCH_MAX_LISTENERS];
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -352,10 +362,14 @@ static _Noreturn void run_helper(const struct helper *h)
 	place_fds(h);
 	umask(0);
 	take_identity(h);
+	make_stage(h->spec);
+	hand_out_stage();
 	loopback_up();
-	unsigned n = make_listeners(h->spec, fds + 2);
-	make_root(h->spec);
-	hand_out(fds, n);
+	unsigned n = make_listeners(h->spec, fds);
+	mount_system(h->spec->mounts);
+	bind_devices();
+	change_root();
+	hand_out(fds, n, n);
 	await_byte();
 	set_limits(h->spec);
 	umask(022);
@@ -488,36 +502,52 @@ static uint16_t port_of(int fd)
 	return ntohs(a.sa.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
 }
 
-static int take_fds(struct launch *l, struct err *e)
+static int take_stage(struct launch *l, struct err *e)
 {
 	struct report r;
-	int fds[FRAME_MAX_FDS];
-	size_t total = 2, got = 0;
-	while (got < total) {
+	int fds[2];
+	size_t n = 2;
+	if (read_report(l, &r, fds, &n, e) < 0)
+		return -1;
+	l->stage = n > 0 ? fds[0] : -1;
+	l->outputs = n > 1 ? fds[1] : -1;
+	return n == 2 ? 0 : err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
+}
+
+static int take_listeners(struct launch *l, struct err *e)
+{
+	struct report r;
+	do {
+		int fds[FRAME_MAX_FDS];
 		size_t n = FRAME_MAX_FDS;
 		if (read_report(l, &r, fds, &n, e) < 0)
 			return -1;
-		total = (size_t)r.nlisteners + 2;
-		for (size_t i = 0; i < n; i++, got++) {
-			if (got == 0)
-				l->stage = fds[i];
-			else if (got == 1)
-				l->outputs = fds[i];
-			else if (l->nlisteners < LAUNCH_MAX_LISTENERS)
-				l->listeners[l->nlisteners++] = fds[i];
-			else
+		for (size_t i = 0; i < n; i++) {
+			if (l->nlisteners == LAUNCH_MAX_LISTENERS) {
 				close(fds[i]);
+				continue;
+			}
+			l->ports[l->nlisteners] = port_of(fds[i]);
+			l->listeners[l->nlisteners++] = fds[i];
 		}
-		if (n == 0)
+		if (n == 0 && r.nlisteners)
 			return err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
-	}
-	for (size_t i = 0; i < l->nlisteners; i++)
-		l->ports[i] = port_of(l->listeners[i]);
+	} while (l->nlisteners < r.nlisteners);
 	return 0;
 }
 
-static int start_and_take(
-	struct launch *l, struct helper *h, const struct cgroup *cg, struct err *e)
+/*
+ * Joining waits for the kernel's grace periods in version 1, so it goes beside everything else. The
+ * helper has no children yet, and gets none before launch_go() has seen this end.
+ */
+static void *join(void *arg)
+{
+	struct launch *l = arg;
+	l->join_error = cgroup_join(l->cgroup, l->pid) < 0 ? errno : 0;
+	return NULL;
+}
+
+static int start_and_take(struct launch *l, struct helper *h, struct err *e)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -531,12 +561,19 @@ static int start_and_take(
 	l->uid = h->uid;
 	if (h->root && map_for_root(l->pid, &l->uid, e) < 0)
 		return -1;
+	l->joining = pthread_create(&l->joiner, NULL, join, l) == 0;
+	if (!l->joining)
+		join(l);
 	if (fd_write_full(l->go, &l->uid, sizeof l->uid) < 0)
 		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
-	/* Slow in version 1, so beside the helper's work; it has no children yet. */
-	if (cgroup_join(cg, l->pid) < 0)
-		return err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
-	return take_fds(l, e);
+	return take_stage(l, e);
+}
+
+static void end_join(struct launch *l)
+{
+	if (l->joining)
+		pthread_join(l->joiner, NULL);
+	l->joining = false;
 }
 
 int launch_start(
@@ -545,17 +582,22 @@ int launch_start(
 	struct helper h = {
 		.spec = spec, .uid = geteuid(), .gid = getegid(), .root = geteuid() == 0};
 	*l = LAUNCH_NONE;
+	l->cgroup = cg;
 	if (spec->nports > LAUNCH_MAX_LISTENERS / 2)
 		return err_set(e, ERR_SANDBOX, "too many ports to listen on: %zu", spec->nports);
-	if (start_and_take(l, &h, cg, e) == 0)
-		return 0;
-	launch_close(l);
-	return -1;
+	return start_and_take(l, &h, e);
 }
 
 int launch_go(struct launch *l, struct err *e)
 {
 	char go = 0;
+	end_join(l);
+	if (l->join_error) {
+		errno = l->join_error;
+		return err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
+	}
+	if (take_listeners(l, e) < 0)
+		return -1;
 	if (fd_write_full(l->go, &go, 1) < 0)
 		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
 	return 0;
@@ -594,6 +636,7 @@ void launch_drop_listeners(struct launch *l)
  */
 void launch_kill(struct launch *l)
 {
+	end_join(l);
 	if (l->pidfd >= 0) {
 		struct pollfd p = {.fd = l->pidfd, .events = POLLIN};
 		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);

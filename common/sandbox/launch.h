@@ -13,6 +13,7 @@
 #include "sandbox/cgroup.h"
 #include "sandbox/plan.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,13 +41,21 @@ struct launch {
 	int listeners[LAUNCH_MAX_LISTENERS];
 	uint16_t ports[LAUNCH_MAX_LISTENERS]; /* of each listener */
 	size_t nlisteners;
+	const struct cgroup *cgroup; /* not owned */
+	pthread_t joiner;
+	bool joining;
+	int join_error;
 };
 
 #define LAUNCH_NONE ((struct launch){.pid = -1, .pidfd = -1, .go = -1, .stage = -1, .outputs = -1})
 
-/* Up to the point where the stage can be filled. The helper then waits for launch_go(). */
+/*
+ * Up to the point where the stage can be filled; the rest is made meanwhile. After a failure too,
+ * launch_close() is due. The descriptors of ARGS and SECCOMP may be filled until launch_go().
+ */
 int launch_start(
 	struct launch *l, const struct launch_spec *spec, const struct cgroup *cg, struct err *e);
+/* Takes the listeners, and has the helper become bwrap. */
 int launch_go(struct launch *l, struct err *e);
 /* Whether it has ended by itself. */
 bool launch_ended(const struct launch *l);

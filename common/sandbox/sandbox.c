@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define DEFAULT_TIMEOUT_MS 25000
@@ -66,6 +67,7 @@ static void name_fds(int fds[PLAN_FDS], int null, const int theirs[5], int args,
 	fds[PLAN_FD_SECCOMP] = seccomp;
 }
 
+/* The filter takes half a millisecond to make, so it is made while the helper works. */
 static int start(struct sandbox *sb, const struct sandbox_spec *spec, const struct mounts *m,
 	struct launch_spec *ls, int theirs[5], struct err *e)
 {
@@ -76,15 +78,24 @@ static int start(struct sandbox *sb, const struct sandbox_spec *spec, const stru
 		return -1;
 	FD_AUTO null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	FD_AUTO args_fd = fd_from_bytes("args", args.data, args.len);
-	FD_AUTO filter = seccomp_filter_fd(e);
-	if (filter < 0)
-		return -1;
-	if (null < 0 || args_fd < 0)
+	FD_AUTO filter = memfd_create("filter", MFD_CLOEXEC);
+	if (null < 0 || args_fd < 0 || filter < 0)
 		return err_errno(e, ERR_SANDBOX, "cannot prepare the sandbox");
 	ls->mounts = m;
 	ls->argv = (const char *const *)argv.v;
 	name_fds(ls->fds, null, theirs, args_fd, filter);
-	return launch_start(&sb->launch, ls, &sb->cgroup, e);
+	if (launch_start(&sb->launch, ls, &sb->cgroup, e) < 0)
+		return -1;
+	return seccomp_write(filter, e);
+}
+
+static int finish_open(
+	struct sandbox *sb, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+{
+	if (stage_fill(sb->launch.stage, sb->launch.uid, spec, m, e) < 0)
+		return -1;
+	sb->control.session = spec->session;
+	return launch_go(&sb->launch, e);
 }
 
 static int open_with(
@@ -110,10 +121,7 @@ static int open_with(
 		control_open(&sb->control, theirs, e) < 0 || start(sb, spec, m, &ls, theirs, e) < 0;
 	for (int i = 0; i < 5; i++)
 		fd_close(&theirs[i]);
-	if (failed || stage_fill(sb->launch.stage, sb->launch.uid, spec, m, e) < 0)
-		return -1;
-	sb->control.session = spec->session;
-	return launch_go(&sb->launch, e);
+	return failed ? -1 : finish_open(sb, spec, m, e);
 }
 
 int sandbox_open(struct sandbox **out, const struct sandbox_spec *spec, struct err *e)

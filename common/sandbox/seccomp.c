@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -216,20 +215,15 @@ static int write_prelude(int fd)
 	return fd_write_full(fd, prelude, sizeof prelude);
 }
 
-int seccomp_filter_fd(struct err *e)
+int seccomp_write(int fd, struct err *e)
 {
-	FD_AUTO fd = memfd_create("seccomp", MFD_CLOEXEC);
-	scmp_filter_ctx ctx = fd < 0 ? NULL : seccomp_init(SCMP_ACT_ALLOW);
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	if (!ctx)
-		return err_errno(e, ERR_SANDBOX, "cannot make the system call filter");
+		return err_set(e, ERR_SANDBOX, "cannot make the system call filter");
 	int failed = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0 ||
 		     seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0 || add_rules(ctx) < 0 ||
 		     write_prelude(fd) < 0 || seccomp_export_bpf(ctx, fd) < 0 ||
 		     lseek(fd, 0, SEEK_SET) < 0;
 	seccomp_release(ctx);
-	if (failed)
-		return err_set(e, ERR_SANDBOX, "cannot make the system call filter");
-	int out = fd;
-	fd = -1;
-	return out;
+	return failed ? err_set(e, ERR_SANDBOX, "cannot make the system call filter") : 0;
 }

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-/* A descriptor holding the BPF program, at offset 0, for bwrap --seccomp; -1 on failure. */
-int seccomp_filter_fd(struct err *e);
+/* Writes the BPF program, for bwrap --seccomp, and goes back to the start. 0/-1. */
+int seccomp_write(int fd, struct err *e);
 
 #endif
