@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Publishing: what is frozen, what stays live, what a buyer sees."""
+import json
 import os
 import sqlite3
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import T
+from tap import BIN, T
 
 YAML = """name: crm-helper
 description: Counts *leads* <b>well</b>
@@ -165,6 +167,13 @@ with T() as t:
     r = t.run("evctl-expert", "listing", "crm-helper", "-o", "json")
     t.ok(r.code == 0 and r.json["version"] is None and "not published" in r.err,
          "unpublished: the draft's listing, with a note", r)
+
+    # -- at once
+    last = t.run("evctl-expert", "versions", "crm-helper", "-o", "json").json[0]["version"]
+    four = [subprocess.Popen([BIN / "evctl-expert", "publish", "crm-helper", "-o", "json"], env=t.env,
+                             stdout=subprocess.PIPE) for _ in range(4)]
+    made = sorted(json.loads(p.communicate(timeout=60)[0])["version"] for p in four)
+    t.ok(made == [last + 1, last + 2, last + 3, last + 4], "four at once are four versions", made)
 
     # -- many bytes
     (src / "blob.bin").write_bytes(os.urandom(20_000_000))
