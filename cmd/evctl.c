@@ -1,5 +1,6 @@
 /* evctl: the front door. `evctl NOUN ...` becomes `evctl-NOUN ...`. */
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/program.h"
 
 #include <stdio.h>
@@ -83,29 +84,80 @@ static int become(
 	return err_hint(e, "make, or install the whole of evctl");
 }
 
-static int help(struct invocation *in, struct err *e)
+/* ---- help ---------------------------------------------------------------------------------- */
+
+/* What a topic is called among the manual pages; false if it is none. */
+static bool find_page(const char *topic, char page[64], int *section)
+{
+	const char *noun = strncmp(topic, "evctl-", 6) == 0 ? topic + 6 : topic;
+	bool contract = strcmp(noun, "contract") == 0;
+	bool file = strcmp(topic, "expert.yaml") == 0;
+	*section = contract ? 7 : file ? 5 : 1;
+	if (strcmp(topic, "evctl") == 0 || strcmp(noun, "help") == 0)
+		snprintf(page, 64, "evctl");
+	else if (file)
+		snprintf(page, 64, "expert.yaml");
+	else if (strcmp(noun, "init") == 0)
+		snprintf(page, 64, "evctl-state");
+	else if (contract || is_noun(noun))
+		snprintf(page, 64, "evctl-%s", noun);
+	else
+		return false;
+	return true;
+}
+
+static int unknown_topic(const char *topic, struct err *e)
+{
+	const char *words[sizeof nouns / sizeof *nouns + 2];
+	size_t n = 0;
+	for (; nouns[n].name; n++)
+		words[n] = nouns[n].name;
+	words[n++] = "contract";
+	words[n++] = "expert.yaml";
+	words[n] = NULL;
+	const char *near = nearest_word(topic, words);
+	err_set(e, ERR_NOTFOUND, "no help on '%.60s'", topic);
+	return near ? err_hint(e, "did you mean 'evctl help %s'?", near)
+		    : err_hint(e, "evctl --help");
+}
+
+/* Runs man on a page, from where this program was installed or built. Returns if it cannot. */
+static void show_page(const char *page, int section)
+{
+	char tail[160];
+	struct err none = {0};
+	snprintf(tail, sizeof tail, "../share/man/man%d/%s.%d", section, page, section);
+	STR_AUTO installed = paths_beside(tail, &none);
+	snprintf(tail, sizeof tail, "../man/%s.%d", page, section);
+	STR_AUTO built = paths_beside(tail, &none);
+	const char *file = installed ? installed : built;
+	if (file)
+		execlp("man", "man", "-l", file, NULL);
+	else
+		execlp("man", "man", page, NULL);
+}
+
+static int help(const struct invocation *in, struct err *e)
 {
 	const char *topic = arg(in, 1);
+	char page[64];
+	int section;
 	if (!topic) {
 		execl("/proc/self/exe", "evctl", "--help", NULL);
 		return err_errno(e, ERR_FAIL, "cannot start evctl again");
 	}
-	STR_AUTO page = NULL;
-	if (asprintf(&page,
-		    strchr(topic, '.') || strcmp(topic, "contract") == 0 ||
-				    strncmp(topic, "evctl", 5) == 0
-			    ? "%s"
-			    : "evctl-%s",
-		    strcmp(topic, "contract") == 0 ? "evctl-contract" : topic) < 0)
-		return err_set(e, ERR_FAIL, "out of memory");
-	if (is_noun(topic) && !isatty(STDOUT_FILENO)) {
-		STR_AUTO path = beside_me(topic, e);
+	if (!find_page(topic, page, &section))
+		return unknown_topic(topic, e);
+	show_page(page, section);
+	/* No manual viewer here: a program's own help says nearly as much. */
+	if (section == 1) {
+		STR_AUTO path = strcmp(page, "evctl") == 0 ? strdup("/proc/self/exe")
+							   : beside_me(page + strlen("evctl-"), e);
 		if (path)
 			execl(path, page, "--help", NULL);
 	}
-	execlp("man", "man", page, NULL);
-	err_set(e, ERR_NOTFOUND, "no manual viewer here");
-	return err_hint(e, "%s --help", page);
+	err_set(e, ERR_FAIL, "there is no 'man' to show %s(%d)", page, section);
+	return err_hint(e, "apt-get install man-db");
 }
 
 static int run(struct invocation *in, struct err *e)

@@ -32,6 +32,12 @@ static char *beside(const char *self, const char *tail)
 	return NULL;
 }
 
+char *paths_beside(const char *tail, struct err *e)
+{
+	STR_AUTO self = paths_self(e);
+	return self ? beside(self, tail) : NULL;
+}
+
 static char *first_of(const char *const *tails, const char *what, struct err *e)
 {
 	STR_AUTO self = paths_self(e);

@@ -11,6 +11,8 @@
 char *paths_self(struct err *e);
 /* The directory that holds cell/. ERR_SANDBOX if it is not there. */
 char *paths_share(struct err *e);
+/* What is at TAIL from this program's own directory, or NULL if nothing is. */
+char *paths_beside(const char *tail, struct err *e);
 /* The gate. ERR_SANDBOX if it is not there. */
 char *paths_egress(struct err *e);
 

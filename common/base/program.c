@@ -620,7 +620,8 @@ void program_dump_spec(const struct program *p, FILE *f)
 					(int)a->kind, "choices", a->choices, "optional",
 					(int)a->optional, "repeats", (int)a->repeats));
 		json_array_append_new(verbs,
-			json_pack("{s:s?,s:s,s:o,s:o,s:s?}", "name", v->name, "help", v->help,
+			json_pack("{s:s?,s:s,s:o,s:o,s:s?}", "name", v->name, "help",
+				v->help ? v->help : "",
 				"args", args, "options", options_json(v->options), "outputs",
 				v->outputs));
 	}

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""The manual against the programs: every verb and option is in it, and nothing that is not there."""
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tap import BIN, ROOT, T
+
+TEXT = ROOT / "share/man/text"
+
+
+def shown(path):
+    """A page as it is read: no markup, no line breaks within."""
+    raw = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", path], capture_output=True, text=True).stdout
+    return re.sub(".\b", "", raw)
+
+
+def on_terminal(argv, env):
+    """What a program shows on a terminal, and its exit code."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(argv[0], argv, env)
+    out = b""
+    while True:
+        try:
+            got = os.read(fd, 65536)
+        except OSError:
+            break
+        if not got:
+            break
+        out += got
+    return out.decode(errors="replace"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+with T() as t:
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl"))
+    pages = t.dir / "man"
+    r = subprocess.run([ROOT / "share/man/build", BIN, TEXT, pages], capture_output=True, text=True)
+    t.ok(r.returncode == 0, "the pages are made", r.stderr)
+    specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs if p != "evctl-egress"}
+    have = {p.name for p in pages.iterdir()}
+    for p in programs:
+        t.ok(p + (".8" if p == "evctl-egress" else ".1") in have, f"{p} has a page", have)
+    t.ok({"evctl-contract.7", "expert.yaml.5"} <= have, "so have the contract and expert.yaml")
+    stray = [p.stem for p in TEXT.glob("*.mdoc") if p.stem not in programs]
+    t.ok(not stray, "no page is for a program that is none", stray)
+
+    for p, spec in specs.items():
+        text, lost = shown(pages / f"{p}.1"), []
+        for v in spec["verbs"]:
+            if v.get("name") and not re.search(rf"^ +{re.escape(v['name'])}\b", text, re.M):
+                lost.append(v["name"])
+            lost += [o["name"] for o in v["options"] if not re.search(rf"--{re.escape(o['name'])}\b", text)]
+            lost += [a["name"] for a in v["args"] if a["name"] not in text]
+        lost += [o["name"] for o in spec["options"] + spec["common"] if f"--{o['name']}" not in text]
+        t.ok(spec["verbs"] and not lost and "SYNOPSIS" in text, f"{p}: every verb, argument and option is in its page", lost)
+
+    # what a person wrote names only what there is
+    every = {"--" + o["name"] for s in specs.values() for v in s["verbs"] for o in v["options"] + s["options"] + s["common"]}
+    letters = {"-" + o["letter"] for s in specs.values() for v in s["verbs"]
+               for o in v["options"] + s["options"] + s["common"] if o["letter"]}
+    wrong, looked = [], 0
+    for f in sorted(TEXT.iterdir()):
+        text = f.read_text().replace("\\-", "-")
+        spec = specs.get(f.stem) if f.suffix == ".mdoc" else None
+        mine = {"--" + o["name"] for v in spec["verbs"] for o in v["options"] + spec["options"] + spec["common"]} if spec else every
+        for flag in re.findall(r"\bFl (-?[A-Za-z][A-Za-z-]*)", text):
+            looked += 1
+            if "-" + flag not in (mine if flag[0] == "-" else letters):
+                wrong.append((f.name, "option", flag))
+        verbs = {v.get("name") for v in spec["verbs"]} if spec else None
+        for verb in re.findall(r"^\.(?:It )?Cm ([a-z-]+)", text, re.M) if spec else []:
+            looked += 1
+            if verb not in verbs:
+                wrong.append((f.name, "verb", verb))
+        for page, section in re.findall(r"\bXr ([a-z.-]+) (\d)", text):
+            looked += 1
+            if f"{page}.{section}" not in have:
+                wrong.append((f.name, "page", page, section))
+    t.ok(not wrong, "what a person wrote names only options, verbs and pages that are there", wrong)
+    t.ok(looked > 40, "control: it was found", looked)
+
+    faults = []
+    for f in sorted(pages.iterdir()):
+        r = subprocess.run(["mandoc", "-Tlint", "-Wstyle", f], capture_output=True, text=True)
+        faults += [x for x in (r.stdout + r.stderr).splitlines() if "referenced manual not found" not in x]
+    t.ok(not faults, "mandoc finds no fault", "\n".join(faults))
+    (t.dir / "bad.1").write_text(".Dd x\n.Dt BAD 1\n.Os\n.Sh NAME\n.Nm bad\n.Nd x\n.Sh DESCRIPTION\n.Bl -tag\n.It x\n")
+    r = subprocess.run(["mandoc", "-Tlint", "-Wstyle", t.dir / "bad.1"], capture_output=True, text=True)
+    t.ok(r.returncode != 0 and r.stdout, "control: it finds one where there is one", r)
+
+    # the contract's page against the code
+    contract = shown(pages / "evctl-contract.7")
+    t.ok(all(re.search(rf"^ +{n}  +\w", contract, re.M) for n in range(16)), "every exit status is in it", contract)
+    codes = re.findall(r"\bERR_\w+ = (\d+)", (ROOT / "common/base/err.h").read_text())
+    t.ok(codes and set(map(int, codes)) <= set(range(16)), "and there is no other", codes)
+    source = "".join(p.read_text() for d in ("common", "cmd") for p in (ROOT / d).rglob("*.[ch]"))
+    variables = set(re.findall(r'getenv\("(\w+)"\)', source)) - {"HOME"}
+    t.ok(variables and all(v in contract for v in variables), "every environment variable", variables)
+
+    # expert.yaml(5) against the parser
+    page = (TEXT / "expert.yaml.5").read_text()
+    fields = set()
+    for table in re.findall(r"const fields\[\] = \{(.*?)NULL", (ROOT / "common/manifest/manifest.c").read_text(), re.S):
+        fields |= set(re.findall(r'"(\w+)"', table))
+    documented = {w for line in re.findall(r"^\.It Cm (.*)$", page, re.M) for w in line.replace(",", " ").split()}
+    t.ok(fields and documented == fields, "expert.yaml(5) has every field, and no other", documented ^ fields)
+    example = "\n".join(re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed", page, re.M | re.S)[:1]).replace("\\-", "-").replace("\\&", "")
+    folder = t.dir / "example"
+    folder.mkdir()
+    (folder / "expert.yaml").write_text(example)
+    for entry in re.findall(r"entry: ([\w.]+)", example):
+        (folder / entry).write_text("def count_leads(**k): return {}\n")
+    r = t.run("evctl-verify", f"{folder}/", env={"EVCTL_HOME": "/nowhere"})
+    t.ok(example and r.code in (0, 7) and "expert.yaml" not in r.err, "its example is one", r)
+    example = (TEXT / "evctl-apply.mdoc").read_text().split(".Bd -literal\n")[1].split(".Ed")[0].replace("\\-", "-")
+    t.init()
+    r = t.run("evctl-apply", "-f", "-", "-n", stdin=example)
+    t.ok(r.code == 7 and "evctl-cred add CRM_KEY" in r.err, "the example of evctl-apply(1) is one", r)
+
+    # help on a topic
+    env = {**t.env, "PATH": os.environ["PATH"], "TERM": "xterm", "MANPAGER": "cat", "MANWIDTH": "80"}
+    for topic, want in [(p.removeprefix("evctl-"), p.upper() + "(1)") for p in specs] + [
+            ("contract", "EVCTL-CONTRACT(7)"), ("expert.yaml", "EXPERT.YAML(5)"), ("evctl-cred", "EVCTL-CRED(1)"),
+            ("init", "EVCTL-STATE(1)")]:
+        out, code = on_terminal([str(BIN / "evctl"), "help", topic], env)
+        t.ok(code == 0 and want in out, f"evctl help {topic}", out[:600])
+    r = t.run("evctl", "help", "contract", env={"PATH": os.environ["PATH"]})
+    t.ok(r.code == 0 and "EXIT STATUS" in re.sub(".\b", "", r.out) and "\033" not in r.out, "also into a pipe", r)
+    r = t.run("evctl", "help", "cred", env={"PATH": "/nowhere"})
+    t.ok(r.code == 0 and r.out.startswith("evctl-cred: "), "without man: the program's own help", r)
+    t.fails(1, "and for what has none, the mend", "evctl", "help", "contract", env={"PATH": "/nowhere"},
+            hint="apt-get install man-db")
+    t.fails(3, "no such topic", "evctl", "help", "crde", hint="did you mean 'evctl help cred'?")
+    t.fails(3, "nothing near", "evctl", "help", "zzzzzz", hint="evctl --help")
+    t.ok(t.run("evctl", "help").out == t.run("evctl", "--help").out != "", "no topic: evctl's own")
