@@ -412,6 +412,7 @@ def serve():
     import _signal
     import gc
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    encode(decode('{}'))  # loads what each call will want
     gc.collect()
     gc.freeze()
     set_dumpable(0)

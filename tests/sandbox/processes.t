@@ -12,7 +12,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from lib import main, note, same, show, status, test, true
+from lib import USER, main, note, same, show, status, test, true
 
 
 def inside(marker):
@@ -220,12 +220,16 @@ def killed_parts(box):
 @test
 def leftovers(box):
     """27: many runs leave no descriptor, mount, zombie, cgroup, temporary file"""
+    def own(place):
+        """What the uids of these sandboxes have there: they have nothing to do with any other."""
+        uids = {e.name: e.stat(follow_symlinks=False).st_uid for e in os.scandir(place)}
+        return sorted(n for n, uid in uids.items() if uid >= 2000000000 or uid == USER)
     def state():
         groups = [g for top in ('memory', 'pids', '') for g in
                   glob.glob('/sys/fs/cgroup/%s/**/evctl-*' % top, recursive=True)]
         with open('/proc/self/mounts') as file:
             mounts = len(file.readlines())
-        return sorted(groups), mounts, [p for p in glob.glob('/tmp/evctl*') if 'evctl-test.' not in p], sorted(glob.glob('/dev/shm/*'))
+        return sorted(groups), mounts, own('/tmp'), own('/dev/shm')
     before = state()
     count = 40
     spec = json.dumps(box.spec('def f(): return 1', 'f', bench=count)).encode()
