@@ -8,10 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -26,6 +29,7 @@ struct keeper {
 	struct keeper_spec spec;
 	struct room *room;
 	int control, dir, code, listener;
+	int term;		    /* readable when SIGTERM has come */
 	int64_t life_end, idle_end; /* CLOCK_MONOTONIC ms */
 	const char *reason;	    /* why it ends */
 };
@@ -60,18 +64,30 @@ static void stream_log(void *ctx, const char *p, size_t n)
 	(void)!write(*(int *)ctx, p, n);
 }
 
+/* One descriptor for two reasons to end a call: its caller hangs up, or the session is to end. */
+static int end_of_call(const struct keeper *k, int conn)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP};
+	if (fd >= 0 && (epoll_ctl(fd, EPOLL_CTL_ADD, conn, &ev) < 0 ||
+			       epoll_ctl(fd, EPOLL_CTL_ADD, k->term, &ev) < 0))
+		fd_close(&fd);
+	return fd;
+}
+
 static int make_call(struct keeper *k, int conn, struct wire_call *c, int *log, struct err *e)
 {
-	struct room_reply reply;
+	struct room_reply reply = {.outputs = -1};
 	struct err gone = {0};
 	if (*log >= 0) {
 		fcntl(*log, F_SETFL, O_NONBLOCK);
 		c->call.call.on_log = stream_log;
 		c->call.call.log_ctx = log;
 	}
-	/* A caller that hangs up ends the call, not the session. */
-	c->call.call.cancel_fd = conn;
-	int done = room_call(k->room, &c->call, &reply, e);
+	FD_AUTO cancel = end_of_call(k, conn);
+	c->call.call.cancel_fd = cancel;
+	int done = cancel < 0 ? err_errno(e, ERR_FAIL, "cannot watch the caller")
+			      : room_call(k->room, &c->call, &reply, e);
 	fd_close(log); /* whose reader waits for its end before it looks at the reply */
 	if (done < 0) {
 		wire_send(conn, WIRE_ERROR, put_err, e, -1, &gone);
@@ -137,15 +153,18 @@ static int64_t nearest_end(const struct keeper *k)
 
 static void wait_once(struct keeper *k)
 {
-	struct pollfd p[2] = {{.fd = k->listener, .events = POLLIN},
-		{.fd = sandbox_pidfd(room_sandbox(k->room)), .events = POLLIN}};
+	struct pollfd p[3] = {{.fd = k->listener, .events = POLLIN},
+		{.fd = sandbox_pidfd(room_sandbox(k->room)), .events = POLLIN},
+		{.fd = k->term, .events = POLLIN}};
 	int64_t left = nearest_end(k) - clock_mono_ms();
-	int n = poll(p, 2, left > 0 ? (int)(left > 1 << 30 ? 1 << 30 : left) : 0);
+	int n = poll(p, 3, left > 0 ? (int)(left > 1 << 30 ? 1 << 30 : left) : 0);
 	if (n < 0 && errno != EINTR)
 		k->reason = "its keeper could not wait";
 	if (n > 0 && p[1].revents)
 		k->reason = "its sandbox died";
-	if (n > 0 && p[0].revents) {
+	if (n > 0 && p[2].revents)
+		k->reason = "it was told to end";
+	if (n > 0 && p[0].revents && !k->reason) {
 		FD_AUTO conn = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
 		if (conn >= 0)
 			serve(k, conn);
@@ -210,6 +229,17 @@ static int open_all(struct keeper *k, struct err *e)
 	return r == 0 ? listen_at(k, e) : -1;
 }
 
+/* Only now: what was forked before must not find SIGTERM blocked. */
+static int watch_signal(struct keeper *k, struct err *e)
+{
+	sigset_t term;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &term, NULL) == 0)
+		k->term = signalfd(-1, &term, SFD_CLOEXEC);
+	return k->term >= 0 ? 0 : err_errno(e, ERR_FAIL, "cannot watch for signals");
+}
+
 /* With who starts it: what to do, whether it could, and the word to begin. */
 static int begin(struct keeper *k, struct err *e)
 {
@@ -224,7 +254,7 @@ static int begin(struct keeper *k, struct err *e)
 	k->dir = fds[1];
 	int r = keeper_spec_read(&k->spec, buf_str(&b), b.len, e);
 	buf_free(&b);
-	return r == 0 ? open_all(k, e) : -1;
+	return r == 0 && open_all(k, e) == 0 ? watch_signal(k, e) : -1;
 }
 
 static int await_go(struct keeper *k)
@@ -260,7 +290,8 @@ static int run(struct keeper *k, struct err *e)
 
 int keeper_main(void)
 {
-	struct keeper k = {.control = KEEPER_CONTROL, .dir = -1, .code = -1, .listener = -1};
+	struct keeper k = {
+		.control = KEEPER_CONTROL, .dir = -1, .code = -1, .listener = -1, .term = -1};
 	struct err e = {0};
 	fcntl(k.control, F_SETFD, FD_CLOEXEC);
 	int r = run(&k, &e);

@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define END_WAIT_MS 5000
+#define TERM_WAIT_MS 3000
+#define KILL_WAIT_MS 5000
 
 void session_free(struct session *s)
 {
@@ -163,16 +164,20 @@ static int close_row(struct state *st, const char *id, const char *reason, struc
 	return state_finish(st, r, "session end", id, json_pack("{s:s}", "reason", reason), e);
 }
 
-/* SIGKILL through a pidfd, so that a reused number cannot be hit. */
+static bool send_and_wait(int pidfd, int sig, int ms)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+	return poll(&p, 1, ms) == 1;
+}
+
+/* Through a pidfd, so that a reused number cannot be hit; asked first, so that it tidies up. */
 static int kill_keeper(const struct session *s, struct err *e)
 {
 	FD_AUTO pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
-	if (pidfd < 0 || !proc_alive(s->pid, s->pid_start))
-		return 0;
-	if (syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
-		return err_errno(e, ERR_FAIL, "cannot end the keeper of session '%s'", s->id);
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	if (poll(&p, 1, END_WAIT_MS) == 1)
+	if (pidfd < 0 || !proc_alive(s->pid, s->pid_start) ||
+		send_and_wait(pidfd, SIGTERM, TERM_WAIT_MS) ||
+		send_and_wait(pidfd, SIGKILL, KILL_WAIT_MS))
 		return 0;
 	return err_set(e, ERR_FAIL, "the keeper of session '%s' does not end", s->id);
 }

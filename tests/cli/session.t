@@ -19,11 +19,11 @@ tools:
   - {name: raises, entry: "m.py:raises"}
   - {name: slow, entry: "m.py:slow", timeout: 25}
   - {name: loop, entry: "m.py:loop", timeout: 1}
-  - {name: give, entry: "m.py:give"}
+  - {name: give, entry: "g.py:give"}
 hosts: [a.example]
 """
 CODE = '''
-import builtins, os, time
+import os, time
 
 def add(a):
     print('in add')
@@ -50,6 +50,9 @@ def slow(s, mark='slow'):
 def loop():
     while True:
         pass
+'''
+GIVE = '''
+import builtins
 
 def give(what='value'):
     v = getattr(builtins, 'EV_' + 'KEYS')['KEY']
@@ -102,7 +105,7 @@ with T() as t:
     t.init()
     t.cred("KEY", KEY)
     t.good("evctl-host", "add", "a.example", "--bind", "KEY")
-    src = t.expert("s", {"m.py": CODE}, YAML)
+    src = t.expert("s", {"m.py": CODE, "g.py": GIVE}, YAML)
     t.good("evctl-expert", "create", "s", "--dir", src)
 
     def start(*args):
@@ -175,7 +178,7 @@ with T() as t:
             "a=1", "--buyer", "b1")
     t.fails(5, "another version", "evctl-run", "s", "add", "--session", s1, "--arg", "a=1",
             "--version", "1")
-    t.expert("o", {"m.py": CODE}, YAML.replace("name: s", "name: o"))
+    t.expert("o", {"m.py": CODE, "g.py": GIVE}, YAML.replace("name: s", "name: o"))
     t.good("evctl-expert", "create", "o", "--dir", t.dir / "o-src")
     t.fails(5, "another expert", "evctl-run", "o", "add", "--session", s1, "--arg", "a=1")
     r = run("add", s1, "--draft", a=1)
@@ -217,7 +220,8 @@ with T() as t:
                                 env=t.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     long = call(s2, "slow", s=13)
-    t.ok(long.stderr.readline() == b"begun slow\n", "a long call")
+    line = long.stderr.readline()
+    t.ok(line == b"begun slow\n", "a long call", line)
     begun = time.monotonic()
     waiting = [call(s2, "add", a=1) for _ in range(3)]
     short = call(s1, "slow", s=1, mark="one")
