@@ -58,8 +58,9 @@ int main(int argc, char **argv)
 		return usage(argc, argv);
 	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
 		return usage(0, argv);
+	/* _exit(): libraries must not be torn down under threads that still use them. */
 	if (prepare(&e) == 0 && server_run(CONTROL, &e) == 0)
-		return 0;
+		_exit(0);
 	fprintf(stderr, "evctl-egress: error: %s\n", e.msg);
-	return (int)e.code;
+	_exit((int)e.code);
 }

@@ -138,6 +138,8 @@ def run():
     ca = Authority("up")
     set_hosts()
     Seen.wait = threading.Event()
+    # kilobytes; the address sanitizer keeps what is freed for a while
+    flat = 900000 if b"__asan_init" in open(os.path.join(BIN, "evctl-egress"), "rb").read() else 100000
     up = Upstream(ca.cert("api.x.example"), script)
     plain = Upstream(None, script, tls=False)
     g = Gate(ports=(443, 80, 8080))
@@ -207,7 +209,7 @@ def run():
     eq((a.body, a.headers.get("content-encoding")), (b"abcd", "br"), "what it can't decode passes as it is")
     a = g.get("/badgzip")
     ok(not a.whole, "a gzip that is cut short: no clean end")
-    ok(rss(g) < 100000, "flat memory: under 100 MB", rss(g))
+    ok(rss(g) < flat, "flat memory: under %d MB" % (flat / 1000), rss(g))
 
     # 21
     data = os.urandom(1 << 20)
@@ -227,7 +229,7 @@ def run():
     a = g.get("/hash", method="POST", headers=["Transfer-Encoding: chunked"],
               body=b"".join(b"%x\r\n%s\r\n" % (MB, b"x" * MB) for _ in range(11)) + b"0\r\n\r\n")
     eq((a.status, a.gate), (413, "body-too-large"), "11 MB up, chunked: refused")
-    ok(rss(g) < 100000, "flat memory: still under 100 MB", rss(g))
+    ok(rss(g) < flat, "flat memory: still under %d MB" % (flat / 1000), rss(g))
     a = g.get("/early", method="POST", body=b"x" * (5 * MB))
     eq((a.status, a.body), (413, b"no"), "an answer before the body was sent: passed on")
 

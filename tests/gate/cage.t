@@ -22,6 +22,8 @@ def probe(mode, where):
 
 
 def run():
+    if b"__asan_init" in open(os.path.join(BIN, "evctl-egress"), "rb").read():
+        skip_all("the sanitizers need what the cage refuses")
     where = tempdir()
     open(where + "/secret", "w").write("x")
     os.chmod(where + "/secret", 0o666)

@@ -49,6 +49,10 @@ def main(run):
         code = 0
     except Exception:
         print("\n".join("# " + line for line in traceback.format_exc().splitlines()))
+    said = sanitizers_said()
+    if said:
+        code = 1
+        print("\n".join("# " + line for line in said.splitlines()[:60]))
     for stop in reversed(at_end):
         stop()
     print("1..%d" % Tap.n)
@@ -57,6 +61,13 @@ def main(run):
 
 
 at_end = []
+
+
+def sanitizers_said():
+    """What a gate that was built with sanitizers has complained of."""
+    log = os.path.join(_dir[0], "gate.log") if _dir else ""
+    text = open(log, errors="replace").read() if os.path.exists(log) else ""
+    return text if re.search(r"Sanitizer|runtime error:", text) else ""
 
 
 # ---- the namespace ----

@@ -178,6 +178,7 @@ static int feed(const char *wire, size_t step, char *body)
 {
 	struct http_chunks c = {0};
 	size_t n = strlen(wire), at = 0, len = 0;
+	body[0] = '\0';
 	while (at < n) {
 		size_t used, got, have = n - at < step ? n - at : step;
 		const char *data;
