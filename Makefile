@@ -93,17 +93,17 @@ deps-test:
 	@share/install-deps build run test
 
 demo: deps
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@share/demo/demo.sh $(O)
 
 TESTS ?= $(wildcard tests/*/*.t)
 check: deps-test
-	@$(MAKE) --no-print-directory -s all check-programs
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all check-programs
 	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests \
 		prove --timer --merge -j2 $(UNIT) $(TESTS)
 
 bench: deps-test
-	@$(MAKE) --no-print-directory -s all check-programs
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all check-programs
 	@for b in tests/bench/*.sh; do \
 		EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests sh $$b || exit 1; done
 
