@@ -1,0 +1,90 @@
+#!/bin/sh
+# How long a sandbox takes, as ratios within one run: of other machines they say the same.
+exec /usr/bin/python3 - <<'END'
+import json, os, statistics, subprocess, sys, time
+
+BIN = os.environ.get('EVCTL_BIN', 'build/bin')
+SBX = os.path.join(os.environ.get('EVCTL_TESTBIN', os.path.join(BIN, '../tests')), 'sandbox/sbx')
+SHARE = os.path.join(BIN, '../share/evctl')
+BARE = ['/usr/bin/bwrap', '--unshare-all', '--die-with-parent', '--ro-bind', '/usr', '/usr',
+        '--symlink', 'usr/lib', '/lib', '--symlink', 'usr/lib64', '/lib64', '--proc', '/proc',
+        '--dev', '/dev', '--tmpfs', '/tmp']
+PYTHON = ['/usr/bin/python3', '-I', '-c', 'pass']
+
+
+def masks():
+    """As many binds as a sandbox has, for the comparison of like with like."""
+    args = []
+    keep = ('cpuinfo', 'filesystems', 'loadavg', 'meminfo', 'mounts', 'net', 'self', 'stat',
+            'thread-self', 'uptime')
+    for name in os.listdir('/proc'):
+        path = '/proc/' + name
+        if not name[0].isdigit() and name not in keep and os.access(path, os.R_OK):
+            args += ['--ro-bind', '/usr/share' if os.path.isdir(path) else '/etc/passwd', path]
+    return args
+
+
+def bare(args, n):
+    times = []
+    for _ in range(n):
+        begun = time.perf_counter()
+        subprocess.run(args, check=True)
+        times.append(time.perf_counter() - begun)
+    return times
+
+
+def start(code, n, session=False, preload=()):
+    spec = {'share': SHARE, 'files': {'t.py': code}, 'calls': [{'file': 't.py', 'func': 'f'}],
+            'bench': n, 'session': session, 'preload': list(preload)}
+    process = subprocess.Popen([SBX], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(json.dumps(spec).encode())
+    process.stdin.close()
+    return process
+
+
+def times(process):
+    out = process.stdout.read()
+    if process.wait() != 0:
+        sys.exit('sbx failed')
+    return [us / 1e6 for us in json.loads(out)]
+
+
+def row(name, ratio, note=''):
+    print('%-58s %8.3f  %s' % (name, ratio, note))
+
+
+mid = statistics.median
+NONE = 'def f(): return 1'
+HEAVY = ('import pandas, matplotlib.pyplot\n'
+         'def f(): return int(pandas.DataFrame({"a": [1, 2]}).a.sum())')
+PLOT = ('import pandas, matplotlib.pyplot as plt\n'
+        'def f():\n plt.plot([1, 2])\n plt.savefig("outputs/a.png")\n plt.close()\n return 1')
+
+# Interleaved, so that a busy moment weighs on all alike.
+plain, alike, cold = [], [], []
+same_mounts = BARE + masks() + PYTHON
+for _ in range(8):
+    plain += bare(BARE + PYTHON, 5)
+    alike += bare(same_mounts, 5)
+    cold += times(start(NONE, 5))
+base = mid(cold)
+row('a cold call / bare bwrap, python3 -I -c pass', base / mid(plain), '%.1f ms' % (base * 1e3))
+row('a cold call / the same with /proc masked alike', base / mid(alike))
+warm = times(start(NONE, 300, session=True))[1:]
+row('a call in a session / a cold call, no import', mid(warm) / base, '%.2f ms' % (mid(warm) * 1e3))
+for name, code in (('pandas, matplotlib', HEAVY), ('a plot', PLOT)):
+    first = mid(times(start(code, 5)))
+    again = mid(times(start(code, 60, session=True, preload=('pandas', 'matplotlib')))[1:])
+    row('a call in a session / a cold call, ' + name, again / first, '%.2f ms' % (again * 1e3))
+
+
+def at_once(n, calls):
+    begun = time.perf_counter()
+    for process in [start(NONE, calls, session=True) for _ in range(n)]:
+        times(process)
+    return time.perf_counter() - begun
+
+
+one, eight = at_once(1, 200), at_once(8, 200)
+row('8 sessions at once / 1, for 8 times the calls', eight / one, '%d CPUs' % os.cpu_count())
+END
