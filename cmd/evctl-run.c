@@ -168,7 +168,7 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 static int failure(struct invocation *in, const struct run_outcome *o, struct err *e)
 {
 	const char *buyer = opt(in, "buyer"), *word = run_status_word(o->status);
-	in->exit_code = run_exit_code(o->status);
+	in->exit_code = o->cancelled ? ERR_CANCELLED : run_exit_code(o->status);
 	if (o->status == RUN_OK || in->output == OUTPUT_JSON)
 		return 0;
 	STR_AUTO names = strv_join(&o->missing, ", ");
@@ -227,7 +227,7 @@ static int run_one(struct invocation *in, struct runner *r, struct err *e)
 {
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = INPUT_MAX};
-	struct run_request rq = {.tool = arg(in, 1)};
+	struct run_request rq = {.tool = arg(in, 1), .signals = true};
 	long seconds;
 	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
 		hooks_of(in, r, &rq.hooks, e) < 0 ||
@@ -295,7 +295,7 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	print_envelope(&out);
 	if (write_outputs(in, &out, fatal) < 0)
 		return -1;
-	return run_exit_code(out.status);
+	return out.cancelled ? ERR_CANCELLED : run_exit_code(out.status);
 }
 
 static FILE *open_calls(const char *path, struct err *e)
@@ -310,7 +310,7 @@ static FILE *open_calls(const char *path, struct err *e)
 
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
 {
-	struct run_request like = {0};
+	struct run_request like = {.signals = true};
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
@@ -320,11 +320,11 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 		hooks_of(in, r, &like.hooks, e) < 0)
 		return -1;
 	like.timeout_ms = (int)seconds * 1000;
-	while (code >= 0 && (n = getline(&line, &room, f)) > 0) {
+	while (code >= 0 && code != ERR_CANCELLED && (n = getline(&line, &room, f)) > 0) {
 		if (strspn(line, " \t\r\n") == (size_t)n)
 			continue;
 		code = one_line(in, r, &like, line, (size_t)n, e);
-		if (!first)
+		if (!first || code == ERR_CANCELLED)
 			first = code;
 	}
 	free(line);

@@ -55,6 +55,8 @@ static void judge(const struct going *g, struct yield *y)
 		[SANDBOX_LIMIT] = RUN_LIMIT};
 	const struct sandbox_result *r = &g->reply.result;
 	y->status = RUN_OK;
+	if (g->out->cancelled)
+		fail(y, RUN_FAILED, "its caller was interrupted");
 	if (r->status != SANDBOX_OK)
 		fail(y, map[r->status], r->why);
 	if (g->reply.gate_lost)

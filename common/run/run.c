@@ -6,8 +6,11 @@
 #include "run/runner_in.h"
 #include "state/session.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #define INPUT_MAX ((size_t)10000000)
 
@@ -297,11 +300,44 @@ static void end_stream(struct going *g)
 	leak_stream_end(&g->live);
 }
 
+static void signals_that_end(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+/* While the code runs they end the call, so that the run gets its record; -1: as ever. */
+static int catch_signals(const struct going *g)
+{
+	sigset_t set;
+	signals_that_end(&set);
+	if (!g->rq->signals || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -1;
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void release_signals(struct going *g, int fd)
+{
+	struct signalfd_siginfo info;
+	sigset_t set;
+	if (!g->rq->signals)
+		return;
+	while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info)
+		g->out->cancelled = true;
+	signals_that_end(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int make_call(struct going *g, struct err *e)
 {
 	struct call_plan p;
 	if (call_plan_make(&p, g, e) < 0)
 		return -1;
+	FD_AUTO signals = catch_signals(g);
+	if (signals >= 0)
+		p.call.call.cancel_fd = signals;
 	if (g->rq->hooks.log && g->r->view.version == EXPERT_DRAFT) {
 		g->live.l = g->guard.logs;
 		p.call.call.on_log = stream_log;
@@ -310,6 +346,7 @@ static int make_call(struct going *g, struct err *e)
 	g->called = clock_mono_ms();
 	int done = room_call(g->r->room, &p.call, &g->reply, e);
 	g->over = clock_mono_ms();
+	release_signals(g, signals);
 	end_stream(g);
 	call_plan_free(&p);
 	return done;

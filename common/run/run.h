@@ -38,6 +38,8 @@ struct run_request {
 	int timeout_ms; /* 0: the tool's; never more than that */
 	struct run_hooks hooks;
 	int cancel_fd; /* readable or hung up: the call is ended, as failed; 0: none */
+	bool signals;  /* so do SIGINT, SIGTERM and SIGHUP, instead of ending the program; no
+			  cancel_fd */
 };
 
 struct run_file {
@@ -62,6 +64,7 @@ struct run_outcome {
 	struct run_withheld *withheld; /* owned strings */
 	size_t nwithheld;
 	struct strv missing; /* of RUN_MISSING_KEY: the keys to supply */
+	bool cancelled;	     /* by a signal; the status is RUN_FAILED */
 	int64_t ms;
 	struct collected *kept; /* what files borrow from */
 };

@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import T
+from tap import BIN, T
 
 YAML = """name: t
 tools:
@@ -26,6 +28,7 @@ tools:
   - {name: files, entry: "m.py:files"}
   - {name: shaped, entry: "m.py:shaped", output: {type: object, required: [n], properties: {n: {type: integer}}}}
   - {name: keep, entry: "m.py:keep"}
+  - {name: wait, entry: "m.py:wait"}
 """
 CODE = '''
 import os
@@ -63,6 +66,11 @@ def files(n=2, size=10, fail=False, deep=True, also=None):
 
 def shaped(n):
     return {'n': n}
+
+def wait():
+    import time
+    print('waiting', flush=True)
+    time.sleep(20)
 
 def keep(word=None):
     if word:
@@ -237,6 +245,16 @@ with T() as t:
     t.ok(r.code == 0 and r.err == "in add\n" and r.json["sum"] == 1, "--debug shows the log", r)
     r = t.run("evctl-run", "t", "add", "--draft", "--arg", "a=1")
     t.ok(r.err == "", "which is not shown without it", r)
+
+    # Interrupted
+    p = subprocess.Popen([BIN / "evctl-run", "t", "wait", "--draft", "--debug"], env=t.env,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stderr.readline()
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=20)
+    t.ok(p.returncode == 10 and out == b"" and b": failed\n" in err, "SIGINT ends the call", (out, err))
+    t.ok(t.sql("SELECT status, reason FROM runs ORDER BY started DESC, rowid DESC LIMIT 1") ==
+         [("failed", "its caller was interrupted")], "and the run is recorded")
 
     # --calls
     lines = [{"tool": "add", "input": {"a": 1}}, {"tool": "raises"}, {"tool": "nope"},
