@@ -186,7 +186,7 @@ static struct entry *find_or_make(struct ca *ca, const char *name)
 		ca->n < LEAVES_MAX && strlen(name) < HOST_MAX ? calloc(1, sizeof *en) : NULL;
 	if (!en)
 		return NULL;
-	strcpy(en->name, name);
+	memcpy(en->name, name, strlen(name) + 1);
 	if (make_leaf(ca, en) < 0) {
 		free(en);
 		return NULL;

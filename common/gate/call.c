@@ -95,7 +95,7 @@ static int take_host(struct policy_row *r, const char *host, struct err *e)
 	/* Only the canonical form would ever match; anything else is a fault of the supervisor. */
 	if (host_normalise(host, strlen(host), name, &why) < 0 || strcmp(name, host) != 0)
 		return bad(e, "a row's host is not canonical");
-	strcpy(r->name, name);
+	memcpy(r->name, name, sizeof r->name);
 	return 0;
 }
 

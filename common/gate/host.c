@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <idn2.h>
 #include <libpsl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,21 +232,16 @@ int host_parse_row(const char *text, struct host_row *row, struct err *e)
 
 void host_row_name(const struct host_row *row, char out[HOST_TEXT_MAX])
 {
-	strcpy(out, row->wildcard ? "*." : "");
-	strcat(out, row->name);
+	snprintf(out, HOST_TEXT_MAX, "%s%s", row->wildcard ? "*." : "", row->name);
 }
 
 void host_row_text(const struct host_row *row, char out[HOST_TEXT_MAX])
 {
-	host_row_name(row, out);
+	const char *star = row->wildcard ? "*." : "";
 	if (row->is_default)
-		return;
-	char digits[8], *at = digits + sizeof digits - 1;
-	*at = '\0';
-	for (unsigned v = row->port; v; v /= 10)
-		*--at = (char)('0' + v % 10);
-	*--at = ':';
-	strcat(out, at);
+		snprintf(out, HOST_TEXT_MAX, "%s%s", star, row->name);
+	else
+		snprintf(out, HOST_TEXT_MAX, "%s%s:%u", star, row->name, row->port);
 }
 
 int host_check_connect_to(const char *text, struct err *e)
