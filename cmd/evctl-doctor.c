@@ -10,13 +10,36 @@ static void print_row(const struct invocation *in, const json_t *row)
 {
 	bool ok = json_is_true(json_object_get(row, "ok"));
 	bool required = json_is_true(json_object_get(row, "required"));
+	const char *word = ok ? "ok" : required ? "missing" : "weaker";
+	const char *check = json_text_of(row, "check"), *is = json_text_of(row, "is");
+	const char *mend = json_text_of(row, "mend");
+	if (!isatty(STDOUT_FILENO)) {
+		output_say(in, "%s\t%s\t%s\t%s", word, check, is, mend);
+		return;
+	}
 	bool color = program_color(stdout);
 	const char *paint = !color ? "" : ok ? "\033[32m" : required ? "\033[31m" : "\033[33m";
-	output_say(in, "%s%-7s%s %-20s %s", paint, ok ? "ok" : required ? "missing" : "weaker",
-		color ? "\033[0m" : "", json_string_value(json_object_get(row, "check")),
-		json_string_value(json_object_get(row, "is")));
+	output_say(in, "%s%-7s%s %-17s %s", paint, word, color ? "\033[0m" : "", check, is);
 	if (!ok)
-		output_say(in, "        mend: %s", json_string_value(json_object_get(row, "mend")));
+		output_say(in, "        mend: %s", mend);
+}
+
+static void print_report(
+	const struct invocation *in, const json_t *rows, const json_t *fixed, size_t findings)
+{
+	size_t i;
+	json_t *row, *word;
+	if (in->output == OUTPUT_JSON)
+		output_json(json_pack("{s:b,s:I,s:O,s:O}", "ok", (int)(findings == 0), "findings",
+			(json_int_t)findings, "checks", rows, "fixed", fixed));
+	json_array_foreach(rows, i, row)
+	{
+		if (in->output == OUTPUT_NAME && !json_is_true(json_object_get(row, "ok")))
+			printf("%s\n", json_text_of(row, "check"));
+		print_row(in, row);
+	}
+	json_array_foreach(fixed, i, word) output_say(
+		in, "fixed%s%s", isatty(STDOUT_FILENO) ? "   " : "\t", json_string_value(word));
 }
 
 static int run(struct invocation *in, struct err *e)
@@ -24,25 +47,12 @@ static int run(struct invocation *in, struct err *e)
 	JSON_AUTO rows = json_array();
 	JSON_AUTO fixed = json_array();
 	size_t i, findings = 0;
-	json_t *row, *word;
+	json_t *row;
 	if (health_machine(rows, e) < 0 ||
 		health_state(in, opt_flag(in, "fix"), rows, fixed, e) < 0)
 		return -1;
-	json_array_foreach(rows, i, row)
-		findings += !json_is_true(json_object_get(row, "ok"));
-	if (in->output == OUTPUT_JSON) {
-		JSON_AUTO o = json_pack("{s:b,s:I,s:O,s:O}", "ok", (int)(findings == 0), "findings",
-			(json_int_t)findings, "checks", rows, "fixed", fixed);
-		json_dumpf(o, stdout, isatty(STDOUT_FILENO) ? JSON_INDENT(2) : JSON_COMPACT);
-		putchar('\n');
-	}
-	json_array_foreach(rows, i, row) {
-		if (in->output == OUTPUT_NAME && !json_is_true(json_object_get(row, "ok")))
-			printf("%s\n", json_string_value(json_object_get(row, "check")));
-		print_row(in, row);
-	}
-	json_array_foreach(fixed, i, word)
-		output_say(in, "fixed   %s", json_string_value(word));
+	json_array_foreach(rows, i, row) findings += !json_is_true(json_object_get(row, "ok"));
+	print_report(in, rows, fixed, findings);
 	in->exit_code = findings ? ERR_FINDINGS : 0;
 	return 0;
 }

@@ -2,10 +2,12 @@
 
 #include "base/file.h"
 #include "base/output.h"
+#include "state/keyfile.h"
 #include "state/objects.h"
-#include "state/run.h"
+#include "state/session.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +24,8 @@ static void say_fixed(json_t *fixed, const char *what)
 	json_array_append_new(fixed, json_string(what));
 }
 
-static void check_mode(const char *path, const char *check, mode_t want, bool fix, json_t *rows, json_t *fixed)
+static void check_mode(
+	const char *path, const char *check, mode_t want, bool fix, json_t *rows, json_t *fixed)
 {
 	struct stat st;
 	char is[64], mend[4300];
@@ -37,6 +40,21 @@ static void check_mode(const char *path, const char *check, mode_t want, bool fi
 	snprintf(is, sizeof is, "%04o, owner %ld", st.st_mode & 07777u, (long)st.st_uid);
 	snprintf(mend, sizeof mend, "chmod %o '%s'", want, path);
 	health_add(rows, "state", check, ok, true, is, mend);
+}
+
+/* SQLite writes beside its file, also to read. */
+static void check_writable(const char *dir, json_t *rows)
+{
+	char mend[4300];
+	if (access(dir, W_OK) == 0)
+		return;
+	snprintf(mend, sizeof mend,
+		errno == EROFS
+			? "mount -o remount,rw on what holds '%s'; or copy it and name the copy: "
+			  "--state DIR"
+			: "chown %2$ld '%1$s'",
+		dir, (long)geteuid());
+	health_add(rows, "state", "state-writable", false, true, strerror(errno), mend);
 }
 
 static void check_files(const char *dir, bool fix, json_t *rows, json_t *fixed)
@@ -65,16 +83,34 @@ static void check_database(struct state *st, json_t *rows)
 		"compare with a backup: evctl-state restore BACKUP");
 }
 
-static void check_key(struct state *st, json_t *rows)
+/* A key that others could read is closed to them, and the advice to change it stays. */
+static bool close_key(struct state *st, json_t *fixed)
 {
-	struct err e = {0};
-	char mend[1100];
+	struct stat k;
+	const char *path = st->key_from;
+	if (!path || path[0] != '/' || stat(path, &k) < 0 || !S_ISREG(k.st_mode) ||
+		k.st_uid != geteuid() || !(k.st_mode & 0077) || chmod(path, 0600) < 0)
+		return false;
+	say_fixed(fixed, "private-key (others could read it: evctl-state rekey makes a new one)");
+	return true;
+}
+
+static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)
+{
+	struct err e = {0}, none = {0};
 	bool ok = state_unlock(st, &e) == 0;
+	if (!ok && fix && close_key(st, fixed)) {
+		err_clear(&e);
+		ok = state_unlock(st, &e) == 0;
+	}
 	/* A wrapped key cannot be tried without its passphrase; that it is wrapped is fine. */
-	bool wrapped = !ok && strstr(e.msg, "passphrase") && !strstr(e.msg, "wrong");
-	snprintf(mend, sizeof mend, "%s", e.hint[0] ? e.hint : "give --key-file FILE");
+	bool wrapped = !ok && !opt_flag(st->in, "passphrase-fd") && st->key_from &&
+		       keyfile_is_wrapped(st->key_from, &none) == 1;
 	health_add(rows, "state", "private-key", ok || wrapped, true,
-		ok ? st->key_from : wrapped ? "wrapped by a passphrase" : e.msg, mend);
+		ok	  ? st->key_from
+		: wrapped ? "wrapped by a passphrase"
+			  : e.msg,
+		e.hint[0] ? e.hint : "give --key-file FILE");
 }
 
 static bool object_is_known(struct state *st, const char *sha256)
@@ -82,8 +118,8 @@ static bool object_is_known(struct state *st, const char *sha256)
 	struct err quiet = {0};
 	int64_t n;
 	bool found = true;
-	if (db_number(st->db, &quiet, &n, &found, "SELECT 1 FROM artifacts WHERE sha256 = ? LIMIT 1",
-		    "s", sha256) < 0)
+	if (db_number(st->db, &quiet, &n, &found,
+		    "SELECT 1 FROM artifacts WHERE sha256 = ? LIMIT 1", "s", sha256) < 0)
 		return true;
 	return found;
 }
@@ -124,17 +160,23 @@ static long count_orphans(struct state *st)
 	return n;
 }
 
-static long count_missing(struct state *st)
+/* Artifacts whose bytes are gone; run gets one of their runs. */
+static long count_missing(struct state *st, char run[32])
 {
 	struct err quiet = {0};
 	long n = 0;
-	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT DISTINCT sha256 FROM artifacts", "");
+	QUERY_AUTO q = db_query(
+		st->db, &quiet, "SELECT sha256, min(run) FROM artifacts GROUP BY sha256", "");
 	while (q && query_step(q, &quiet) > 0) {
 		STR_AUTO path = NULL;
 		const char *sha = col_text(q, 0);
-		if (asprintf(&path, "%s/objects/%.2s/%s", st->dir, sha, sha + 2) < 0)
+		if (strlen(sha) < 3 ||
+			asprintf(&path, "%s/objects/%.2s/%s", st->dir, sha, sha + 2) < 0)
 			path = NULL;
-		n += path && !file_exists(path);
+		if (path && file_exists(path))
+			continue;
+		n++;
+		snprintf(run, 32, "%s", col_text(q, 1));
 	}
 	return n;
 }
@@ -142,16 +184,16 @@ static long count_missing(struct state *st)
 static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixed)
 {
 	struct err quiet = {0};
-	char is[64];
+	char is[64], run[32] = "", mend[96];
 	int64_t removed = 0;
 	if (fix && count_orphans(st) && objects_sweep(st, &removed, &quiet) == 0 && removed)
 		say_fixed(fixed, "orphan-objects");
-	long orphans = count_orphans(st), missing = count_missing(st);
+	long orphans = count_orphans(st), missing = count_missing(st, run);
 	snprintf(is, sizeof is, "%ld", orphans);
 	health_add(rows, "state", "orphan-objects", orphans == 0, false, is, "evctl doctor --fix");
 	snprintf(is, sizeof is, "%ld", missing);
-	health_add(rows, "state", "missing-objects", missing == 0, true, is,
-		"evctl-state restore BACKUP, or evctl-artifact rm RUN");
+	snprintf(mend, sizeof mend, "evctl-state restore BACKUP, or evctl-artifact rm %s", run);
+	health_add(rows, "state", "missing-objects", missing == 0, true, is, mend);
 }
 
 static void check_clock(struct state *st, json_t *rows)
@@ -176,8 +218,8 @@ static void check_disk(const char *dir, json_t *rows)
 	uint64_t free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
 	bool inodes = v.f_files == 0 || v.f_favail > 1000;
 	snprintf(is, sizeof is, "%llu MB free", (unsigned long long)(free_bytes / 1000000));
-	health_add(rows, "machine", "disk-space", free_bytes >= LEAST_FREE_BYTES && inodes, true, is,
-		"make room: evctl-artifact gc --older 30, evctl-log gc --older 30");
+	health_add(rows, "machine", "disk-space", free_bytes >= LEAST_FREE_BYTES && inodes, true,
+		is, "make room: evctl-artifact gc --older 30, evctl-log gc --older 30");
 }
 
 int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fixed, struct err *e)
@@ -193,16 +235,19 @@ int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fi
 		return 0;
 	}
 	check_files(dir, fix, rows, fixed);
+	check_writable(dir, rows);
 	struct err why = {0};
 	if (state_open(&st, in, fix ? STATE_WRITE : STATE_READ, &why) < 0) {
-		health_add(rows, "state", "open", false, true, why.msg, why.hint);
+		bool here = strcmp(why.hint, "evctl doctor") == 0;
+		health_add(rows, "state", "open", false, true, why.msg,
+			here ? "see state-writable and state-file" : why.hint);
 		check_disk(dir, rows);
 		return 0;
 	}
-	if (fix && run_sweep(&st, &why) < 0)
+	if (fix && session_sweep(&st, &why) < 0)
 		err_clear(&why);
 	check_database(&st, rows);
-	check_key(&st, rows);
+	check_key(&st, fix, rows, fixed);
 	check_objects(&st, fix, rows, fixed);
 	check_clock(&st, rows);
 	check_disk(dir, rows);

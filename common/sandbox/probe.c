@@ -21,19 +21,33 @@
 
 #define TRIAL_MS 15000
 
-/* What code finds inside besides the standard library, as module and as package. */
-static const char *const packages[][2] = {{"numpy", "python3-numpy"}, {"pandas", "python3-pandas"},
-	{"matplotlib", "python3-matplotlib"}, {"pypdf", "python3-pypdf"}, {"PIL", "python3-pil"},
-	{"cryptography", "python3-cryptography"}, {"psutil", "python3-psutil"}};
+/* What code finds inside besides the standard library. */
+static const struct package {
+	const char *module, *project, *debian;
+} packages[] = {{"numpy", "numpy", "python3-numpy"}, {"pandas", "pandas", "python3-pandas"},
+	{"matplotlib", "matplotlib", "python3-matplotlib"}, {"pypdf", "pypdf", "python3-pypdf"},
+	{"PIL", "Pillow", "python3-pil"}, {"cryptography", "cryptography", "python3-cryptography"},
+	{"psutil", "psutil", "python3-psutil"}};
+#define NPACKAGES (sizeof packages / sizeof *packages)
 
-/* Runs inside; each package that is not there, and what the kernel holds the process to. */
+/*
+ * Runs inside: what the kernel holds the process to, the Python's version, and each package's; "-"
+ * for one that is not there, "?" for one that does not say.
+ */
 static const char trial_code[] =
-	"import importlib.util\n"
+	"import importlib.metadata, importlib.util, sys\n"
+	"def version(module, project):\n"
+	"    spec = importlib.util.find_spec(module)\n"
+	"    if spec is None or spec.origin is None:\n"
+	"        return '-'\n"
+	"    try:\n"
+	"        return importlib.metadata.version(project).split()[0]\n"
+	"    except Exception:\n"
+	"        return '?'\n"
 	"def f(names):\n"
 	"    status = dict(l.split(':', 1) for l in open('/proc/self/status') if ':' in l)\n"
-	"    missing = [n for n in names if importlib.util.find_spec(n) is None]\n"
-	"    return ' '.join([status['Seccomp'].strip(), status['NoNewPrivs'].strip()] + "
-	"missing)\n";
+	"    return ' '.join([status['Seccomp'].strip(), status['NoNewPrivs'].strip(),\n"
+	"                     sys.version.split()[0]] + [version(*n) for n in names])\n";
 
 static struct probe_item *add(struct sandbox_probe *p, const char *name, enum probe_need need)
 {
@@ -195,12 +209,13 @@ static void probe_cgroup(struct sandbox_probe *p)
 	cgroup_close(&cg);
 }
 
-/* The names of all packages as the trial's input. */
+/* All packages as the trial's input. */
 static void trial_input(struct buf *b)
 {
 	buf_adds(b, "{\"names\":[");
-	for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
-		buf_addf(b, "%s\"%s\"", i ? "," : "", packages[i][0]);
+	for (size_t i = 0; i < NPACKAGES; i++)
+		buf_addf(b, "%s[\"%s\",\"%s\"]", i ? "," : "", packages[i].module,
+			packages[i].project);
 	buf_adds(b, "]}");
 }
 
@@ -225,33 +240,43 @@ static int run_trial(struct sandbox_result *r, const char *share_dir, struct err
 	return done;
 }
 
-/* The answer is "SECCOMP NO-NEW-PRIVS MODULE..." in quotes. */
+static void judge_package(struct sandbox_probe *p, const struct package *k, const char *version)
+{
+	struct probe_item *it = add(p, k->module, PROBE_WANTED);
+	char mend[64];
+	bool there = version && strcmp(version, "-") != 0;
+	snprintf(mend, sizeof mend, "apt-get install %s", k->debian);
+	found(it, "%s", !there ? "not there" : strcmp(version, "?") == 0 ? "there" : version);
+	judge(it, there, mend);
+}
+
+static void say_python_version(struct sandbox_probe *p, const char *version)
+{
+	for (size_t i = 0; version && i < p->n; i++) {
+		struct probe_item *it = &p->items[i];
+		char path[sizeof it->is];
+		if (strcmp(it->name, "python") != 0)
+			continue;
+		snprintf(path, sizeof path, "%s", it->is);
+		found(it, "%.32s, %.200s", version, path);
+	}
+}
+
+/* The answer is "SECCOMP NO-NEW-PRIVS PYTHON VERSION..." in quotes. */
 static void judge_trial(struct sandbox_probe *p, struct probe_item *trial, char *answer)
 {
+	char *rest = NULL;
+	const char *seccomp = strtok_r(answer, "\" ", &rest);
+	const char *privs = strtok_r(NULL, "\" ", &rest);
 	struct probe_item *it = add(p, "seccomp", PROBE_REQUIRED);
-	bool held = strncmp(answer, "\"2 1", 4) == 0;
+	bool held = seccomp && privs && strcmp(seccomp, "2") == 0 && strcmp(privs, "1") == 0;
 	found(it, "%s", held ? "filter in force" : "no filter in force");
 	judge(it, held, "a kernel with CONFIG_SECCOMP_FILTER");
 	found(trial, "a call in it works");
 	judge(trial, held, "see seccomp");
-	it = add(p, "packages", PROBE_WANTED);
-	char mend[sizeof it->mend] = "apt-get install";
-	size_t missing = 0;
-	for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
-		char word[64];
-		snprintf(word, sizeof word, " %s", packages[i][0]);
-		char *at = strstr(answer, word);
-		if (!at || !strchr(" \"", at[strlen(word)]))
-			continue;
-		missing++;
-		size_t n = strlen(mend);
-		snprintf(mend + n, sizeof mend - n, " %s", packages[i][1]);
-	}
-	if (missing)
-		found(it, "%zu missing", missing);
-	else
-		found(it, "all there");
-	judge(it, missing == 0, mend);
+	say_python_version(p, strtok_r(NULL, "\" ", &rest));
+	for (size_t i = 0; i < NPACKAGES; i++)
+		judge_package(p, &packages[i], strtok_r(NULL, "\" ", &rest));
 }
 
 /* All of it at once: what is not met by any item above shows here. */

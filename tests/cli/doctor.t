@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+"""evctl-doctor: each finding provoked, with its mend; what --fix mends, and what it leaves alone."""
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tap import BIN, T
+
+SHA = "ab" + "0123456789abcdef" * 3 + "01234567890123"
+
+with T() as t:
+    def doctor(*more, **kw):
+        return t.run("evctl-doctor", "-o", "json", *more, **kw)
+
+    def checks(r):
+        return {c["check"]: c for c in r.json["checks"]}
+
+    def bad(r):
+        return {c["check"] for c in r.json["checks"] if not c["ok"]}
+
+    r = doctor()
+    t.ok(r.code in (0, 7) and checks(r)["state-file"]["is"] == "none yet: evctl init" and
+         checks(r)["state-file"]["ok"], "no state is no finding", r)
+    t.init()
+    t.cred("KEY", "sk-live-0123456789-abcd")
+    r = doctor()
+    base = bad(r)
+    state_checks = {c["check"] for c in r.json["checks"] if c["area"] == "state"}
+    t.ok(not base & state_checks and state_checks >= {
+        "state-directory", "state-file", "objects-directory", "integrity", "audit-chain", "private-key",
+        "orphan-objects", "missing-objects"}, "a new state is well", r)
+    t.ok({"kernel", "user-namespaces", "bubblewrap", "python", "cell", "font-list", "landlock", "cgroup", "sandbox",
+          "seccomp", "gate", "numpy", "pandas", "matplotlib", "pypdf", "PIL", "cryptography", "psutil", "clock",
+          "disk-space"} <= set(checks(r)), "every part of the machine is looked at", sorted(checks(r)))
+    t.ok(r.json["ok"] == (not base) and r.json["findings"] == len(base) and r.code == (7 if base else 0),
+         "exit 0 when all is well, 7 with findings", r)
+    for name in ("python", "bubblewrap", "numpy", "pandas", "matplotlib", "pypdf", "PIL", "cryptography", "psutil"):
+        c = checks(r)[name]
+        t.ok(c["ok"] and c["is"][:1].isdigit() and not c["mend"], f"{name} with its version", c)
+    plain = t.run("evctl-doctor")
+    t.ok(all(line.split("\t")[0] in ("ok", "missing", "weaker") and line.count("\t") == 3
+             for line in plain.out.splitlines()), "off a terminal, a tab-separated row for each", plain)
+    t.ok(t.run("evctl-doctor", "-o", "name").out.split() == sorted(base, key=list(checks(r)).index),
+         "-o name: the findings alone")
+    before = sqlite3.connect(t.home / "state.db").execute("SELECT count(*) FROM audit").fetchone()
+    t.ok(doctor("--fix").json["fixed"] == [], "nothing to fix")
+    t.ok(sqlite3.connect(t.home / "state.db").execute("SELECT count(*) FROM audit").fetchone() == before,
+         "and nothing was changed")
+
+    def finds(what, check, says, mend, **kw):
+        r = doctor(**kw)
+        c = checks(r).get(check, {})
+        t.ok(r.code == 7 and bad(r) - base == {check} and says in c["is"] and mend in c["mend"], what, r)
+        return r
+
+    def well(what):
+        r = doctor()
+        t.ok(bad(r) == base, what, r)
+
+    # modes
+    for path, check, mode in ((t.home, "state-directory", 0o700), (t.home / "state.db", "state-file", 0o600),
+                              (t.home / "objects", "objects-directory", 0o700)):
+        path.chmod(mode | 0o044)
+        finds(f"{check} open to others", check, f"{mode | 0o044:04o}", f"chmod {mode:o} '{path}'")
+        r = doctor("--fix")
+        t.ok(r.json["fixed"] == [check] and path.stat().st_mode & 0o7777 == mode and bad(r) == base,
+             "--fix closes it", r)
+
+    # the private key
+    key = t.home / "master.key"
+    kept = key.read_bytes()
+    key.chmod(0o644)
+    r = finds("the private key open to others", "private-key", "", f"chmod 600 '{key}'")
+    r = doctor("--fix")
+    t.ok(len(r.json["fixed"]) == 1 and "rekey" in r.json["fixed"][0] and key.stat().st_mode & 0o7777 == 0o600 and
+         bad(r) == base, "--fix closes it, and says that it may be known", r)
+    key.unlink()
+    finds("no private key", "private-key", "there is no private key", "--key-file")
+    r = doctor("--fix")
+    t.ok(bad(r) - base == {"private-key"} and r.json["fixed"] == [] and not key.exists(), "--fix makes none", r)
+    other = {"EVCTL_HOME": str(t.dir / "other")}
+    t.good("evctl-state", "init", env=other)
+    shutil.copy(t.dir / "other/master.key", key)
+    key.chmod(0o600)
+    finds("another state's private key", "private-key", "is not this state's", "fingerprint")
+    key.write_bytes(b"no key")
+    finds("no key in the key's file", "private-key", "", "")
+    key.write_bytes(kept)
+    well("control: the right key again")
+    rd, wr = os.pipe()
+    os.write(wr, b"a long passphrase of mine")
+    os.close(wr)
+    wrapped = {"EVCTL_HOME": str(t.dir / "wrapped")}
+    t.good("evctl-state", "init", "--passphrase", "--passphrase-fd", rd, env=wrapped, pass_fds=(rd,))
+    r = doctor(env=wrapped)
+    t.ok(checks(r)["private-key"]["ok"] and "passphrase" in checks(r)["private-key"]["is"],
+         "a wrapped key is well, and not asked for", r)
+    rd, wr = os.pipe()
+    os.write(wr, b"not that passphrase")
+    os.close(wr)
+    r = t.run("evctl-doctor", "-o", "json", "--passphrase-fd", rd, env=wrapped, pass_fds=(rd,))
+    t.ok(not checks(r)["private-key"]["ok"], "but a wrong passphrase is a finding", r)
+
+    # objects
+    orphan = t.home / "objects" / SHA[:2] / SHA[2:]
+    orphan.parent.mkdir(mode=0o700)
+    orphan.write_bytes(b"bytes")
+    finds("an orphan object", "orphan-objects", "1", "evctl doctor --fix")
+    r = doctor("--fix")
+    t.ok(r.json["fixed"] == ["orphan-objects"] and not orphan.exists() and bad(r) == base, "--fix takes it", r)
+    db = sqlite3.connect(t.home / "state.db", isolation_level=None)
+    db.execute("INSERT INTO runs (id, expert, version, tool, status, pid, pid_start, started, ended) "
+               "VALUES ('rabc', 'e', 1, 't', 'ok', 1, 1, 1, 1)")
+    db.execute("INSERT INTO artifacts (run, name, bytes, type, inline, sha256, created) "
+               "VALUES ('rabc', 'x', 1, 't', 0, ?, 0)", (SHA,))
+    finds("a lost object", "missing-objects", "1", "evctl-artifact rm rabc")
+    r = doctor("--fix")
+    t.ok(bad(r) - base == {"missing-objects"}, "--fix cannot bring it back", r)
+    t.good("evctl-artifact", "rm", "rabc", "--yes")
+    well("but its mend does")
+
+    # a run whose process is gone
+    db.execute("INSERT INTO runs (id, expert, version, tool, status, pid, pid_start, started) "
+               "VALUES ('rgone', 'e', 1, 't', 'running', 999999, 1, 1)")
+    doctor("--fix")
+    t.ok(db.execute("SELECT status FROM runs WHERE id = 'rgone'").fetchone() != ("running",),
+         "--fix ends a run whose process is gone")
+
+    # the clock
+    last = db.execute("SELECT max(seq) FROM audit").fetchone()[0]
+    now = db.execute("SELECT at FROM audit WHERE seq = ?", (last,)).fetchone()[0]
+    db.execute("UPDATE audit SET at = ? WHERE seq = ?", (int(time.time() * 1000) + 10**9, last))
+    r = doctor()
+    t.ok(r.code == 7 and bad(r) - base == {"clock", "audit-chain"} and "timedatectl" in checks(r)["clock"]["mend"],
+         "a clock behind what it said before", r)
+    db.execute("UPDATE audit SET at = ? WHERE seq = ?", (now, last))
+    well("control: the row as it was")
+
+    # the audit chain
+    row = db.execute("SELECT object FROM audit WHERE seq = 2").fetchone()[0]
+    db.execute("UPDATE audit SET object = 'OTHER' WHERE seq = 2")
+    finds("a changed row of the audit", "audit-chain", "2", "evctl-state restore")
+    db.execute("UPDATE audit SET object = ? WHERE seq = 2", (row,))
+    saved = db.execute("SELECT * FROM audit WHERE seq = 2").fetchone()
+    db.execute("DELETE FROM audit WHERE seq = 2")
+    finds("a row dropped from the audit", "audit-chain", "", "evctl-state restore")
+    db.execute("INSERT INTO audit VALUES (?,?,?,?,?,?,?,?)", saved)
+    well("control: the audit whole again")
+
+    # a damaged file, a newer one
+    db.execute("PRAGMA user_version = 99")
+    r = finds("a state of a newer evctl", "open", "99", "install the newer evctl")
+    db.execute("PRAGMA user_version = 1")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'credentials'").fetchone()[0]
+    size = db.execute("PRAGMA page_size").fetchone()[0]
+    db.close()
+    whole = (t.home / "state.db").read_bytes()
+    (t.home / "state.db").write_bytes(whole[:(page - 1) * size] + b"\xff" * size + whole[page * size:])
+    r = doctor()
+    t.ok(r.code == 7 and "integrity" in bad(r) and "evctl-state restore" in checks(r)["integrity"]["mend"],
+         "a damaged page", r)
+    (t.home / "state.db").write_bytes(b"no database" * 1000)
+    r = finds("no database at all", "open", "", "evctl-state restore BACKUP")
+    t.ok("disk-space" in checks(r) and "sandbox" in checks(r), "and the rest is looked at all the same", r)
+    (t.home / "state.db").write_bytes(whole)
+    well("control: the file whole again")
+
+    # what a machine lacks, made so for the doctor alone
+    def without(script):
+        argv = ["unshare", "-m", "sh", "-c", script + ' && exec "$@"', "sh", BIN / "evctl-doctor", "-o", "json"]
+        done = subprocess.run(argv, capture_output=True, env=t.env)
+        return type(r)(argv, done)
+
+    if os.geteuid() == 0:
+        x = without("mount --bind /dev/null /usr/bin/bwrap")
+        t.ok(x.code == 7 and "bubblewrap" in bad(x) and "apt-get install bubblewrap" in checks(x)["bubblewrap"]["mend"]
+             and "sandbox" in bad(x), "no bubblewrap", x)
+        x = without("mount -t tmpfs none /mnt && mkdir /mnt/u /mnt/w && mount -t overlay none "
+                    "-o lowerdir=/usr,upperdir=/mnt/u,workdir=/mnt/w /usr && umount -l /mnt && "
+                    "mv /usr/lib/python3/dist-packages/psutil /usr/lib/python3/dist-packages/was")
+        t.ok(x.code == 7 and bad(x) - base == {"psutil"} and
+             checks(x)["psutil"]["mend"] == "apt-get install python3-psutil", "a package that is not there", x)
+        argv = ["unshare", "-m", "-U", "-r", "sh", "-c", 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh",
+                BIN / "evctl-doctor", "-o", "json"]
+        x = type(r)(argv, subprocess.run(argv, capture_output=True, env=t.env))
+        t.ok(x.code == 7 and {"user-namespaces", "sandbox"} <= bad(x) and
+             "sysctl -w user.max_user_namespaces" in checks(x)["user-namespaces"]["mend"], "no user namespaces", x)
+        x = without('mount --bind "$EVCTL_HOME" "$EVCTL_HOME" && mount -o remount,bind,ro "$EVCTL_HOME"')
+        t.ok(x.code == 7 and "state-writable" in bad(x) and "remount,rw" in checks(x)["state-writable"]["mend"] and
+             "evctl doctor" not in checks(x).get("open", {"mend": ""})["mend"], "a state that is read-only", x)
+        x = without('mount -t tmpfs -o size=2m none "$EVCTL_HOME" && chmod 700 "$EVCTL_HOME" && '
+                    f'{BIN}/evctl-state init >&2')
+        t.ok(x.code == 7 and "disk-space" in bad(x) and "evctl-artifact gc" in checks(x)["disk-space"]["mend"],
+             "no room on the disk", x)
+        x = without("true")
+        t.ok(bad(x) == base, "control: nothing taken away", x)
+    rows = [c for c in checks(doctor()).values()]
+    t.ok(all(c["mend"] or c["ok"] for c in rows), "every finding has its mend", rows)
