@@ -456,10 +456,10 @@ static int listen_on(int port, int *actual, struct err *e)
 static int start_daemon(struct archive *a, int *listener, struct err *e)
 {
 	a->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, a,
-		MHD_OPTION_LISTEN_SOCKET, *listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-		NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_LISTEN_SOCKET, *listener, MHD_OPTION_URI_LOG_CALLBACK, on_address, a,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!a->daemon)
 		return err_set(e, ERR_FAIL, "the page server cannot be started");
 	*listener = -1; /* the daemon's now */
