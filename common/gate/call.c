@@ -10,6 +10,8 @@
 
 #define ROWS_MAX 1000
 #define KEYS_MAX 1000
+#define PART_OF 192 /* a value this long is guarded by a part of it too */
+#define PART 48
 
 static int bad(struct err *e, const char *what)
 {
@@ -145,11 +147,33 @@ static bool part_of(const struct call_key *k, const struct call_key *own)
 	return own && (k == own || memmem(own->value, own->len, k->value, k->len));
 }
 
-static int guard_key(struct leak *l, unsigned id, const struct call_key *k, bool value)
+/*
+ * Of a long value (a private key, a service account's JSON) a part is enough to be stopped: one
+ * from its middle, within a line where it has lines, since what surrounds it is the same in many.
+ */
+static int guard_part(
+	struct leak *l, unsigned id, const struct call_key *k, const struct call_key *own)
+{
+	const char *v = k->value, *end = v + k->len, *from = v + k->len / 2;
+	if (k->len < PART_OF)
+		return 0;
+	const char *line = memchr(from, '\n', (size_t)(end - from));
+	if (line && line - from < PART)
+		from = line + 1;
+	size_t n = strcspn(from, "\r\n");
+	n = n > PART ? PART : n;
+	if (n < PART / 2 || (own && memmem(own->value, own->len, from, n)))
+		return 0;
+	return leak_add(l, id, from, n, NULL, LEAK_ALL);
+}
+
+static int guard_key(
+	struct leak *l, unsigned id, const struct call_key *k, const struct call_key *own)
 {
 	if (!k->guard)
 		return 0;
-	if (value && leak_add(l, id, k->value, k->len, NULL, LEAK_ALL) < 0)
+	if (!part_of(k, own) && (leak_add(l, id, k->value, k->len, NULL, LEAK_ALL) < 0 ||
+					guard_part(l, id, k, own) < 0))
 		return -1;
 	return k->standin ? leak_add(l, id, k->standin, k->len, NULL, LEAK_ALL) : 0;
 }
@@ -163,7 +187,7 @@ static struct leak *make_guard(const struct call *c, const struct call_key *own,
 		const struct call_key *k = &c->keys[i];
 		if (own_goes && k == own)
 			continue;
-		rc = guard_key(l, (unsigned)i, k, !own_goes || !part_of(k, own));
+		rc = guard_key(l, (unsigned)i, k, own_goes ? own : NULL);
 	}
 	if (rc == 0 && leak_seal(l) == 0)
 		return l;
@@ -171,50 +195,84 @@ static struct leak *make_guard(const struct call *c, const struct call_key *own,
 	return NULL;
 }
 
-static struct leak *make_one(
-	const void *from, const void *to, size_t n, unsigned forms, unsigned id)
+static struct leak *make_one(const void *from, const void *to, size_t n, unsigned forms)
 {
 	struct leak *l = leak_new();
-	if (l && leak_add(l, id, from, n, to, forms) == 0 && leak_seal(l) == 0)
+	if (l && leak_add(l, 0, from, n, to, forms) == 0 && leak_seal(l) == 0)
 		return l;
 	leak_free(&l);
 	return NULL;
 }
 
-static int ready_row(struct call *c, size_t i, struct err *e)
+static int make_row(struct call *c, size_t i)
 {
 	struct policy_row *r = &c->rows[i];
 	struct call_row *to = &c->ready[i];
+	struct err e = {0};
 	const struct call_key *own = r->key >= 0 ? &c->keys[r->key] : NULL;
-	to->up = upstream_new(r->allow_private, r->connect_to, r->ca, e);
-	if (!to->up)
-		return -1;
+	to->up = upstream_new(r->allow_private, r->connect_to, r->ca, &e);
 	to->guard = make_guard(c, own, true);
 	to->guard_plain = make_guard(c, own, r->plain);
-	if (!to->guard || !to->guard_plain)
-		return err_set(e, ERR_FAIL, "out of memory");
+	if (!to->up || !to->guard || !to->guard_plain)
+		return -1;
 	if (!own || !own->sealed)
 		return 0;
-	to->swap = make_one(own->standin, own->value, own->len, LEAK_PLAIN, 0);
-	to->unswap = make_one(own->value, own->standin, own->len, LEAK_ALL, 0);
-	return to->swap && to->unswap ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	to->swap = make_one(own->standin, own->value, own->len, LEAK_PLAIN);
+	to->unswap = make_one(own->value, own->standin, own->len, LEAK_ALL);
+	return to->swap && to->unswap ? 0 : -1;
 }
 
-static int ready_common(struct call *c, struct err *e)
+static void free_ready(struct call_row *r)
 {
-	c->scrub = leak_new();
-	c->names = leak_new();
-	int rc = c->scrub && c->names ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < c->nkeys; i++) {
-		const struct call_key *k = &c->keys[i];
-		rc = leak_add(c->scrub, (unsigned)i, k->value, k->len, NULL, LEAK_ALL | LEAK_LOWER);
-		if (rc == 0 && k->guard)
-			rc = leak_add(c->names, (unsigned)i, k->value, k->len, NULL,
-				LEAK_RAW | LEAK_HEX | LEAK_LOWER);
-	}
-	if (rc < 0 || leak_seal(c->scrub) < 0 || leak_seal(c->names) < 0)
-		return err_set(e, ERR_FAIL, "out of memory");
-	return 0;
+	upstream_free(&r->up);
+	leak_free(&r->guard);
+	leak_free(&r->guard_plain);
+	leak_free(&r->swap);
+	leak_free(&r->unswap);
+	r->made = false;
+}
+
+struct call_row *call_row(struct call *c, size_t i)
+{
+	struct call_row *r = &c->ready[i];
+	pthread_mutex_lock(&c->lock);
+	if (!r->made && !(r->made = make_row(c, i) == 0))
+		free_ready(r);
+	bool made = r->made;
+	pthread_mutex_unlock(&c->lock);
+	return made ? r : NULL;
+}
+
+static struct leak *make_all(const struct call *c, bool guarded, unsigned forms)
+{
+	struct leak *l = leak_new();
+	int rc = l ? 0 : -1;
+	for (size_t i = 0; rc == 0 && i < c->nkeys; i++)
+		if (c->keys[i].guard || !guarded)
+			rc = leak_add(
+				l, (unsigned)i, c->keys[i].value, c->keys[i].len, NULL, forms);
+	if (rc == 0 && leak_seal(l) == 0)
+		return l;
+	leak_free(&l);
+	return NULL;
+}
+
+const struct leak *call_scrub(struct call *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->scrub)
+		c->scrub = make_all(c, false, LEAK_ALL | LEAK_LOWER);
+	pthread_mutex_unlock(&c->lock);
+	return c->scrub;
+}
+
+const struct leak *call_names(struct call *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->names)
+		c->names = make_all(c, true, LEAK_RAW | LEAK_HEX | LEAK_LOWER);
+	pthread_mutex_unlock(&c->lock);
+	return c->names;
 }
 
 static int take(struct call *c, const json_t *msg, struct err *e)
@@ -227,10 +285,7 @@ static int take(struct call *c, const json_t *msg, struct err *e)
 	if (take_keys(c, json_object_get(msg, "keys"), e) < 0 ||
 		take_rows(c, json_object_get(msg, "rows"), e) < 0)
 		return -1;
-	for (size_t i = 0; i < c->nrows; i++)
-		if (ready_row(c, i, e) < 0)
-			return -1;
-	return ready_common(c, e);
+	return 0;
 }
 
 struct call *call_new(const json_t *msg, struct err *e)
@@ -282,11 +337,7 @@ void call_end(struct call *c)
 
 static void free_row(struct policy_row *r, struct call_row *ready)
 {
-	upstream_free(&ready->up);
-	leak_free(&ready->guard);
-	leak_free(&ready->guard_plain);
-	leak_free(&ready->swap);
-	leak_free(&ready->unswap);
+	free_ready(ready);
 	free((char *)r->connect_to);
 	free((char *)r->ca);
 }

@@ -23,8 +23,9 @@ struct call_key {
 	char *standin; /* len bytes; NULL unless sealed */
 };
 
-/* What goes with policy_row i. */
+/* What goes with policy_row i; made when the first request comes for it. */
 struct call_row {
+	bool made;
 	struct upstream *up;
 	struct leak *guard; /* keys (and stand-ins) that are not this row's */
 	struct leak
@@ -51,6 +52,10 @@ struct call {
 
 #define CALL_AT_ONCE 64
 
+/* Row i's part, and the two of all rows: NULL without memory. Owned by the call. */
+struct call_row *call_row(struct call *c, size_t i);
+const struct leak *call_scrub(struct call *c);
+const struct leak *call_names(struct call *c);
 /* Takes one of the places, waiting for it; false when the call is over first. */
 bool call_enter(struct call *c);
 void call_leave(struct call *c);

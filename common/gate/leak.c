@@ -16,6 +16,11 @@ struct pattern {
 	int next; /* in its bucket, -1 ends */
 };
 
+struct text {
+	uint8_t *p;
+	size_t n;
+};
+
 struct leak {
 	struct pattern *pat; /* after the seal all of it is one vault */
 	size_t n, cap;
@@ -23,6 +28,10 @@ struct leak {
 	int bucket[BUCKETS];
 	bool first[256]; /* some pattern begins with this byte */
 	bool first_short[256];
+	/* Until the seal: where forms are made. */
+	uint8_t *scratch, *stars;
+	size_t room; /* the longest value that fits */
+	struct text find, put;
 };
 
 struct leak *leak_new(void)
@@ -46,6 +55,7 @@ void leak_free(struct leak **l)
 	if (!*l)
 		return;
 	free_patterns(*l);
+	vault_free((*l)->scratch);
 	wipe_free(*l);
 	*l = NULL;
 }
@@ -56,11 +66,6 @@ bool leak_empty(const struct leak *l)
 }
 
 /* ---- forms ---- */
-
-struct text {
-	uint8_t *p;
-	size_t n;
-};
 
 static void put(struct text *t, uint8_t c)
 {
@@ -243,9 +248,10 @@ static const struct form forms[] = {
 
 /* ---- building ---- */
 
-static bool have(const struct leak *l, const struct text *t)
+/* One value's forms are often the same; those of different values hardly ever. */
+static bool have(const struct leak *l, size_t from, const struct text *t)
 {
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = from; i < l->n; i++)
 		if (l->pat[i].len == t->n && memcmp(l->pat[i].find, t->p, t->n) == 0)
 			return true;
 	return false;
@@ -285,53 +291,55 @@ static int add_pattern(
 }
 
 /* Room for one value's forms: no form is longer than six bytes a byte. */
-struct scratch {
-	struct text find, put;
-	uint8_t *stars, *block;
-};
-
-static int scratch_new(struct scratch *s, size_t n)
+static int make_scratch(struct leak *l, size_t n)
 {
-	s->block = vault_new(n * 13 + 16);
-	if (!s->block)
+	if (n > l->room) {
+		vault_free(l->scratch);
+		l->room = n < 256 ? 256 : n;
+		l->scratch = vault_new(l->room * 13);
+	}
+	if (!l->scratch) {
+		l->room = 0;
 		return -1;
-	s->find.p = s->block;
-	s->put.p = s->block + n * 6;
-	s->stars = s->block + n * 12;
-	memset(s->stars, '*', n);
+	}
+	l->find = (struct text){l->scratch, 0};
+	l->put = (struct text){l->scratch + l->room * 6, 0};
+	l->stars = l->scratch + l->room * 12;
+	memset(l->stars, '*', n);
 	return 0;
 }
 
-static int add_form(struct leak *l, unsigned id, const struct form *f, const uint8_t *v, size_t n,
-	const uint8_t *instead, struct scratch *s)
+static int add_form(struct leak *l, size_t from, unsigned id, const struct form *f,
+	const uint8_t *v, size_t n, const uint8_t *instead)
 {
-	s->find.n = s->put.n = 0;
-	f->encode(f, v, n, &s->find);
+	l->find.n = l->put.n = 0;
+	f->encode(f, v, n, &l->find);
 	bool encoded = f->kind == LEAK_BASE64 || f->kind == LEAK_HEX;
-	if (!s->find.n || (encoded && s->find.n < SHORTEST_ENCODED) || have(l, &s->find))
+	if (!l->find.n || (encoded && l->find.n < SHORTEST_ENCODED) || have(l, from, &l->find))
 		return 0;
 	if (instead)
-		f->encode(f, instead, n, &s->put);
-	if (s->put.n != s->find.n)
-		mask(f, s->stars, n, &s->put, s->find.n);
-	return add_pattern(l, id, &s->find, &s->put);
+		f->encode(f, instead, n, &l->put);
+	if (l->put.n != l->find.n)
+		mask(f, l->stars, n, &l->put, l->find.n);
+	return add_pattern(l, id, &l->find, &l->put);
 }
 
 int leak_add(struct leak *l, unsigned id, const void *value, size_t n, const void *instead,
 	unsigned which)
 {
+	size_t from = l->n;
+	int rc = 0;
 	if (l->sealed || n > (size_t)1 << 20)
 		return -1;
 	if (n == 0)
 		return 0;
 	if (n < 4)
 		which &= LEAK_RAW;
-	struct scratch s = {0};
-	int rc = scratch_new(&s, n);
+	if (make_scratch(l, n) < 0)
+		return -1;
 	for (size_t i = 0; rc == 0 && i < sizeof forms / sizeof forms[0]; i++)
 		if (forms[i].kind & which)
-			rc = add_form(l, id, &forms[i], value, n, instead, &s);
-	vault_free(s.block);
+			rc = add_form(l, from, id, &forms[i], value, n, instead);
 	return rc;
 }
 
@@ -375,6 +383,8 @@ int leak_seal(struct leak *l)
 {
 	if (l->sealed || into_vault(l) < 0)
 		return -1;
+	vault_free(l->scratch);
+	l->scratch = NULL;
 	for (size_t i = 0; i < BUCKETS; i++)
 		l->bucket[i] = -1;
 	for (size_t i = 0; i < l->n; i++) {

@@ -58,6 +58,11 @@ static int refuse(
 	return -1;
 }
 
+static int out_of_memory(struct request *r)
+{
+	return refuse(r, 502, "gate", "the gate is out of memory", "");
+}
+
 static int refuse_leak(struct request *r)
 {
 	snprintf(r->hint, sizeof r->hint, "evctl-bind set %.253s CRED", r->v.host);
@@ -116,7 +121,9 @@ static int judge(struct request *r)
 	policy_judge(r->call->rows, r->call->nrows, &r->head, &where, &r->v);
 	if (!r->v.row)
 		return refuse(r, r->v.status, r->v.reason, r->v.why, r->v.hint);
-	r->row = &r->call->ready[r->v.row - r->call->rows];
+	r->row = call_row(r->call, (size_t)(r->v.row - r->call->rows));
+	if (!r->row)
+		return out_of_memory(r);
 	if (r->head.length > REQUEST_BODY_MAX)
 		return refuse(r, 413, "body-too-large", "the request's body is over 10 MB", "");
 	return 0;
@@ -162,7 +169,10 @@ static int guard_head(struct request *r)
 {
 	const struct leak *l = guard_of(r);
 	/* A name is looked up and sent in clear, so no key at all belongs in it, nor its own. */
-	if (r->v.row->wildcard && leak_find(r->call->names, r->v.host, strlen(r->v.host), NULL))
+	const struct leak *names = r->v.row->wildcard ? call_names(r->call) : NULL;
+	if (r->v.row->wildcard && !names)
+		return out_of_memory(r);
+	if (leak_find(names, r->v.host, strlen(r->v.host), NULL))
 		return refuse_leak(r);
 	if (leak_empty(l))
 		return 0;
@@ -242,11 +252,6 @@ static ssize_t next_piece(struct request *r, bool wait, const char **data)
 static bool body_is_searched(const struct request *r)
 {
 	return !leak_empty(r->guard.l) || !leak_empty(r->swap.l);
-}
-
-static int out_of_memory(struct request *r)
-{
-	return refuse(r, 502, "gate", "the gate is out of memory", "");
 }
 
 /* One piece through guard and swap into ready. At the end (n 0): the rest of both. */
@@ -790,7 +795,11 @@ static void scrub_into(struct request *r, struct http_text t, char *out, size_t 
 		return;
 	memcpy(copy, t.p, t.n);
 	copy[t.n] = '\0';
-	leak_replace(r->call->scrub, copy, t.n);
+	const struct leak *scrub = call_scrub(r->call);
+	if (scrub)
+		leak_replace(scrub, copy, t.n);
+	else
+		copy[0] = '\0';
 	snprintf(out, size, "%s", copy);
 	wipe_free(copy);
 }

@@ -335,20 +335,29 @@ static int serve(struct server *s, struct err *e)
 	}
 }
 
-int server_run(int control, struct err *e)
+static int set_up(struct server *s, struct err *e)
 {
-	struct server s = {.control = control};
 	pthread_condattr_t mono;
 	pthread_condattr_init(&mono);
 	pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
-	pthread_cond_init(&s.gone, &mono);
-	pthread_mutex_init(&s.lock, NULL);
-	pthread_attr_init(&s.attr);
-	pthread_attr_setdetachstate(&s.attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&s.attr, STACK);
-	s.events = events_new();
-	s.ca = ca_new(e);
-	if (!s.events || !s.ca || conn_tls_init(&s.tls, s.ca, e) < 0)
+	pthread_cond_init(&s->gone, &mono);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_attr_init(&s->attr);
+	pthread_attr_setdetachstate(&s->attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&s->attr, STACK);
+	s->events = events_new();
+	s->ca = ca_new(e);
+	if (!s->events || !s->ca || conn_tls_init(&s->tls, s->ca, e) < 0)
 		return err_set(e, ERR_FAIL, "out of memory");
-	return serve(&s, e);
+	return 0;
+}
+
+int server_run(int control, struct err *e)
+{
+	/* Never freed: threads may still be using it when the process ends. */
+	struct server *s = calloc(1, sizeof *s);
+	if (!s)
+		return err_set(e, ERR_FAIL, "out of memory");
+	s->control = control;
+	return set_up(s, e) < 0 ? -1 : serve(s, e);
 }

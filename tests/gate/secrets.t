@@ -167,6 +167,22 @@ def run():
     eq((a.status, a.gate), (403, "leak"), "a key as a label below a wildcard: 403")
     eq(g.get("/", host="other.v.x.example").status, 502, "another label: tried")
 
+    # long values: a part is enough
+    g.end()
+    head, foot = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n", "-----END PRIVATE KEY-----\n"
+
+    def pem():
+        return head + "".join(base64.b64encode(os.urandom(48)).decode() + "\n" for _ in range(24)) + foot
+    mine, another = pem(), pem()
+    g.begin(row("open.x.example", key="PEM", **to), row("free.x.example", **to), keys=[key("PEM", mine)])
+    middle = mine[len(mine) // 2 - 200:len(mine) // 2 + 200]
+    for name, form in (("all of it", mine), ("its middle", middle), ("its middle as JSON", json.dumps(middle)),
+                       ("its middle without line ends", middle.replace("\n", ""))):
+        a = g.get("/", host="free.x.example", method="POST", body=form)
+        eq((a.status, a.gate), (403, "leak"), "a private key of many lines, %s: 403" % name)
+    eq(g.get("/", host="free.x.example", method="POST", body=another).status, 200, "another such key: 200")
+    eq(g.get("/", host="open.x.example", method="POST", body=mine).status, 200, "towards its own host: 200")
+
     # plain HTTP
     g.end()
     g.begin(row("open.x.example", key="OPEN", connect_to=plain.addr, allow_private=True),
