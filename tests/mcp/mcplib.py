@@ -131,11 +131,11 @@ def serve_demo(t, name="demo", publish=True):
 class Raw:
     """A client of bare lines. get(id) waits for that reply; all that comes is in .seen."""
 
-    def __init__(self, t, *args, env=None, **kw):
+    def __init__(self, t, *args, argv=None):
         self.seen, self.by_id, self.lines = [], {}, queue.Queue()
-        self.p = subprocess.Popen([str(BIN / "evctl-mcp"), *(args or ("demo",))], bufsize=0,
+        self.p = subprocess.Popen(argv or [str(BIN / "evctl-mcp"), *(args or ("demo",))], bufsize=0,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, env={**t.env, **(env or {})}, **kw)
+                                  stderr=subprocess.PIPE, env=t.env)
         self.n = 0
         threading.Thread(target=self._read, daemon=True).start()
 
