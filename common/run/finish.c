@@ -371,19 +371,20 @@ static int tell(struct going *g, struct yield *y, struct err *e)
 {
 	struct run_outcome *o = g->out;
 	bool good = y->status == RUN_OK || y->outputs_over;
-	o->withheld = y->withheld;
-	o->nwithheld = y->nwithheld;
-	y->withheld = NULL;
-	y->nwithheld = 0;
 	o->is_json = g->tool->entry_func != NULL;
 	o->has_result = good;
 	if (good) {
 		o->result = g->reply.result.result;
 		g->reply.result.result = (struct buf){0};
 	}
-	/* Artifacts of a failure are the owner's: they may show what the code is. */
+	/* What a failure left, and what of it was withheld, is the owner's: it may show what the
+	 * code is. */
 	if (!good && g->r->buyer)
 		return 0;
+	o->withheld = y->withheld;
+	o->nwithheld = y->nwithheld;
+	y->withheld = NULL;
+	y->nwithheld = 0;
 	o->files = calloc(y->nartifacts + 1, sizeof *o->files);
 	if (!o->files)
 		return err_set(e, ERR_FAIL, "out of memory");

@@ -247,6 +247,12 @@ with T() as t:
         r = run("code", "-o", "json", how=how)
         t.ok(r.code == 11 and r.json["withheld"] == [{"name": "code", "why": "code"}],
              f"and withholds a file ({how})", r)
+        b = run("code", "-o", "json", "--buyer", "b1", how=how)
+        t.ok(b.code == 11 and b.json["withheld"] == [] and b.json["artifacts"] == [],
+             "of which a buyer is told nothing", b)
+    r = run("code", "--buyer", "b1", how="file")
+    t.ok(re.fullmatch(r"evctl-run: error: run \w+: failed\n", r.err) and r.out == "",
+         "but the word", r)
     r = run("code", how="none")
     t.ok(r.code == 0 and r.json == "no more than this", "the same tool without any of it", r)
 
