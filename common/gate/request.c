@@ -63,6 +63,12 @@ static int out_of_memory(struct request *r)
 	return refuse(r, 502, "gate", "the gate is out of memory", "");
 }
 
+/* Methods have a case: "head" is another one, with a body in its answer. */
+static bool is_head(const struct request *r)
+{
+	return r->head.method.n == 4 && memcmp(r->head.method.p, "HEAD", 4) == 0;
+}
+
 static int refuse_leak(struct request *r)
 {
 	snprintf(r->hint, sizeof r->hint, "evctl-bind set %.253s CRED", r->v.host);
@@ -352,6 +358,20 @@ static struct http_text field_of(const struct http_head *h, const char *name)
 	return (struct http_text){"", 0};
 }
 
+/* Named twice, nobody can say what it is. */
+static enum decode_kind coding_of(const struct http_field *field, size_t n)
+{
+	enum decode_kind kind = DECODE_NONE;
+	size_t seen = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!http_is(field[i].name, "Content-Encoding"))
+			continue;
+		kind = decode_kind(field[i].value);
+		seen++;
+	}
+	return seen > 1 ? DECODE_UNKNOWN : kind;
+}
+
 struct unpack {
 	struct leak_stream search;
 	struct buf waste;
@@ -414,7 +434,7 @@ static int guard_body(struct request *r)
 		return 0;
 	if (leak_empty(r->guard.l))
 		return read_small(r);
-	enum decode_kind kind = decode_kind(field_of(&r->head, "Content-Encoding"));
+	enum decode_kind kind = coding_of(r->head.field, r->head.nfields);
 	size_t most = kind == DECODE_NONE ? AHEAD : PACKED_MAX;
 	if (kind == DECODE_UNKNOWN)
 		return refuse(r, 403, "encoded-body",
@@ -569,8 +589,7 @@ static int64_t answer_length(const struct upstream_head *h)
 /* Sees to it that the body will be counted and searched as what it is. */
 static int plan_decoding(struct request *r, const struct upstream_head *h)
 {
-	struct http_text coding = answer_field(h, "Content-Encoding");
-	enum decode_kind kind = decode_kind(coding);
+	enum decode_kind kind = coding_of(h->field, h->nfields);
 	if (r->bodyless || kind == DECODE_NONE)
 		return 0;
 	if (kind == DECODE_UNKNOWN || h->status == 206) {
@@ -585,7 +604,7 @@ static int plan_decoding(struct request *r, const struct upstream_head *h)
 
 static int plan_framing(struct request *r, const struct upstream_head *h)
 {
-	r->bodyless = http_is(r->head.method, "HEAD") || h->status == 204 || h->status == 304;
+	r->bodyless = is_head(r) || h->status == 204 || h->status == 304;
 	if (plan_decoding(r, h) < 0)
 		return -1;
 	r->out_left = r->decode ? -1 : answer_length(h);
@@ -781,7 +800,7 @@ static void put_refusal(struct request *r)
 		r->status, phrase_of(r->status), r->no.reason, body.len,
 		r->close ? "Connection: close\r\n" : "");
 	conn_puts(r->c, head);
-	if (!http_is(r->head.method, "HEAD"))
+	if (!is_head(r))
 		conn_put(r->c, body.data, body.len);
 	buf_free(&body);
 	conn_flush(r->c);

@@ -165,6 +165,8 @@ def run():
     eq(ask("GET", "/close"), (200, b"until the end" * 1000), "a close-delimited answer: complete")
     eq(ask("GET", "/http10"), (200, b"old"), "an HTTP/1.0 answer: complete")
     eq(ask("GET", "/continue"), (200, b"ok"), "interim answers are passed over")
+    a = g.get("/x", method="head")
+    eq((a.status, a.body), (200, b"/x"), "'head' is not HEAD")
     c.request("HEAD", "/x", headers=hdr)
     r = c.getresponse()
     eq(r.getheader("Content-Length"), "2", "HEAD keeps the length")

@@ -31,6 +31,9 @@ def run():
                 for i in range(0, len(forms), 3):
                     out += b"%x\r\n%s\r\n" % (len(forms[i:i + 3]), forms[i:i + 3])
                 return out + b"0\r\n\r\n"
+            if path == b"/backtwice":
+                forms = gzip.compress(forms)
+                extra += ["Content-Encoding: gzip", "Content-Encoding: identity"]
             if path == b"/backbr":
                 extra.append("Content-Encoding: br")
             return reply(forms, "200 OK", extra)
@@ -95,8 +98,9 @@ def run():
         ok(good and a.whole and STAND.encode() in a.body and STAND.encode().hex().encode() in a.body,
            path + ": no form of the value comes back, the framing is whole", blob)
     ok(STAND in g.get("/back", host=host).headers["location"], "nor in Location")
-    a = g.get("/backbr", host=host)
-    eq((a.status, a.gate), (502, "encoded-answer"), "an answer that can't be searched: 502")
+    for path in ("/backbr", "/backtwice"):
+        a = g.get(path, host=host)
+        eq((a.status, a.gate), (502, "encoded-answer"), path + ": an answer that can't be searched: 502")
 
     # 29: a real key towards a host that isn't its own
     raw = OPEN.encode()
@@ -158,6 +162,10 @@ def run():
                             ("gzip", gzip.compress(b"fine") + b"trailing", "encoded-body")):
         a = g.get("/", host="free.x.example", method="POST", body=data, headers=["Content-Encoding: " + enc])
         eq(a.gate, want, "a compressed body, %s: %s" % (enc, want or "searched, and sent"))
+
+    a = g.get("/", host="free.x.example", method="POST", body=gzip.compress(raw),
+              headers=["Content-Encoding: identity", "Content-Encoding: gzip"])
+    eq(a.gate, "encoded-body", "an encoding named twice: refused")
 
     # host names
     low = "k" + "a1b2c3d4e5f6"

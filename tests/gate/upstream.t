@@ -58,12 +58,13 @@ def run():
     seen = good.bytes()
     ok(b"netrc-secret" not in seen and b"Authorization: Basic" not in seen, ".netrc: not used")
 
-    # 26: another session's CA signs an upstream
+    # 26: another session's gate as the upstream, which presents a leaf of its own CA
     g2 = Gate()
-    s = g2.sock  # a session's CA never leaves its process: take its certificate, not its key
-    mine = Upstream(ordinary, answering(echo))
-    a = asks(mine, roots=type("P", (), {"pem": g2.ca}))
-    eq((a.status, a.gate), (502, "certificate"), "an upstream under another CA than the row's: 502")
+    g2.begin(row("api.x.example", ca=ca.pem, connect_to=good.addr, allow_private=True))
+    other_gate = type("G", (), {"addr": "127.0.0.1:%d" % g2.port[443]})
+    a = asks(other_gate)
+    eq((a.status, a.gate), (502, "certificate"), "an upstream under another session's CA: 502")
+    eq(asks(other_gate, roots=type("P", (), {"pem": g2.ca})).status, 200, "which is a good one to who trusts it")
     g.begin(row("api.x.example", ca=ca.pem, connect_to=good.addr, allow_private=True))
     try:
         g.dial(ctx=ssl.create_default_context(cadata=g2.ca))

@@ -1,0 +1,143 @@
+/* The supervisor's side: start, policy, events, and a gate that is gone. Runs the real
+ * evctl-egress. */
+#include "gate/client.h"
+#include "gate_tap.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int listener(uint16_t *port)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof in;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(fd, (struct sockaddr *)&in, n) < 0 || listen(fd, 9) < 0 ||
+		getsockname(fd, (struct sockaddr *)&in, &n) < 0)
+		abort();
+	*port = ntohs(in.sin_port);
+	return fd;
+}
+
+/* Sends one plain request to the gate; the status, 0 if it was closed. */
+static int ask(uint16_t port, const char *head)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	char buf[4096] = "";
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int status = 0;
+	if (connect(fd, (struct sockaddr *)&in, sizeof in) == 0 &&
+		send(fd, head, strlen(head), MSG_NOSIGNAL) > 0 &&
+		recv(fd, buf, sizeof buf - 1, 0) > 0)
+		sscanf(buf, "HTTP/1.1 %d", &status);
+	close(fd);
+	return status;
+}
+
+static const char request[] = "GET /p?q HTTP/1.1\r\nHost: \"quoted\".example\r\n\r\n",
+		  refused[] = "GET /p?q HTTP/1.1\r\nHost: no.x.example\r\n\r\n",
+		  unreachable[] = "GET /p?q HTTP/1.1\r\nHost: api.x.example\r\n\r\n";
+
+static void test_call(struct tap *t, struct gate *g, uint16_t port)
+{
+	struct err e = {0};
+	struct gate_report r;
+	const struct gate_row rows[] = {{.host = "api.x.example",
+						.port = 443,
+						.is_default = true,
+						.allow_private = true,
+						.connect_to = "127.0.0.1:1",
+						.key = "K\"1"},
+		{.host = "*.w.example", .port = 8443, .ca = "-----BEGIN\n\"\\\n"}};
+	const struct gate_key keys[] = {
+		{.name = "K\"1", .value = "a\0b\xff-0123456789", .len = 15, .guard = true},
+		{.name = "S",
+			.value = "real-ABCDEF123456",
+			.len = 17,
+			.sealed = true,
+			.standin = "real-QWERTZ654321",
+			.guard = true}};
+	struct gate_policy p = {.id = "r\"1",
+		.deadline_ms = 10000,
+		.rows = rows,
+		.nrows = 2,
+		.keys = keys,
+		.nkeys = 2};
+	ok(t, ask(port, refused) == 0, "before the first call: closed");
+	ok(t, gate_begin(g, &p, &e) == 0, "a call begins (%s)", e.msg);
+	ok(t, ask(port, refused) == 403, "a host that is not attached: 403");
+	ok(t, ask(port, request) == 400, "a malformed one: 400");
+	ok(t, ask(port, unreachable) == 502, "one that is, but nobody listens there: 502");
+	ok(t,
+		gate_end(g, &r, &e) == 0 && r.n == 3 && r.summary.requests == 3 &&
+			r.summary.refused == 2 && r.summary.failed == 1 && !r.summary.truncated,
+		"it ends with three events (%s)", e.msg);
+	if (r.n == 3) {
+		ok(t,
+			!strcmp(r.events[0].host, "no.x.example") &&
+				!strcmp(r.events[0].path, "/p") &&
+				!strcmp(r.events[0].method, "GET") && r.events[0].status == 403 &&
+				!strcmp(r.events[0].verdict, "host") && r.events[0].port == 80 &&
+				r.events[0].at > 1600000000000,
+			"the first says what happened");
+		ok(t, !strcmp(r.events[1].host, "") && !strcmp(r.events[2].verdict, "unreachable"),
+			"and so do the others");
+	}
+	gate_report_free(&r);
+	ok(t, r.events == NULL && r.n == 0, "a report is freed");
+	ok(t, ask(port, refused) == 0, "after it: closed");
+	p.deadline_ms = 0;
+	ok(t, gate_begin(g, &p, &e) < 0 && e.code == ERR_SANDBOX && strstr(e.msg, "policy"),
+		"a malformed policy is refused");
+	e = (struct err){0};
+	p.deadline_ms = 10000;
+	ok(t, gate_begin(g, &p, &e) == 0 && gate_end(g, &r, &e) == 0 && r.n == 0,
+		"and the gate is none the worse for it");
+	gate_report_free(&r);
+}
+
+int main(void)
+{
+	struct tap t = {0};
+	struct err e = {0};
+	struct gate *g = NULL, *none = NULL;
+	const char *bin = getenv("EVCTL_BIN"), *pem = NULL, *again = NULL;
+	char path[4096];
+	uint16_t port;
+	uint16_t declared = 80;
+	int fd = listener(&port);
+	snprintf(path, sizeof path, "%s/evctl-egress", bin ? bin : "build/bin");
+	if (access(path, X_OK) < 0) {
+		printf("1..0 # SKIP %s is not built\n", path);
+		return 0;
+	}
+	ok(&t, gate_start(&g, path, &fd, &declared, 1, -1, &e) == 0, "starts (%s)", e.msg);
+	close(fd);
+	ok(&t, g && gate_ca(g, &pem, &e) == 0 && strstr(pem, "BEGIN CERTIFICATE"), "has a CA (%s)",
+		e.msg);
+	ok(&t, g && gate_ca(g, &again, &e) == 0 && again == pem, "which stays");
+	if (g)
+		test_call(&t, g, port);
+	gate_stop(&g);
+	ok(&t, g == NULL && ask(port, refused) == 0, "stopped: nobody listens");
+	gate_stop(&g);
+	fd = listener(&port);
+	if (gate_start(&none, "/nonexistent/evctl-egress", &fd, &declared, 1, -1, &e) == 0)
+		ok(&t, gate_ca(none, &pem, &e) < 0 && e.code == ERR_SANDBOX,
+			"no such program: told when asked");
+	else
+		ok(&t, e.code != ERR_NONE, "no such program: told at once");
+	gate_stop(&none);
+	e = (struct err){0};
+	ok(&t,
+		gate_start(&none, path, &fd, &declared, 999, -1, &e) < 0 && e.code == ERR_USAGE &&
+			!none,
+		"too many ports");
+	close(fd);
+	return tap_done(&t);
+}
