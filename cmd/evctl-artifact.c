@@ -40,7 +40,9 @@ static int do_list(struct invocation *in, struct err *e)
 	if (open_state(&st, in, e) < 0)
 		return -1;
 	json_t *rows = artifact_list(&st, arg(in, 0), opt(in, "buyer"), e);
-	return rows ? output_list(in, columns, rows, e) : -1;
+	/* Of one run the names are what tells them apart. */
+	bool names = arg(in, 0) && in->output == OUTPUT_NAME;
+	return rows ? output_list(in, names ? columns + 1 : columns, rows, e) : -1;
 }
 
 /* A command that shows it in a terminal, where there is one for its type. */

@@ -62,6 +62,8 @@ with T() as t:
          "the object is named by its SHA-256", r)
     r = t.run("evctl-artifact", "list")
     t.ok(r.out.splitlines()[0].split("\t")[:4] == [run, "d/t.txt", "5", "text/plain"], "as text", r)
+    t.ok(t.run("evctl-artifact", "list", run, "-o", "name").out == "d/t.txt\nempty\np.png\n" and
+         t.run("evctl-artifact", "list", "-o", "name").out == f"{run}\n" * 3, "as names")
     r = t.run("evctl-artifact", "show", run, "p.png", "-o", "json")
     t.ok(r.code == 0 and r.json["name"] == "p.png" and
          f"evctl-artifact get {run}" in r.json["preview"], "show, with a way to look at it", r)
