@@ -244,24 +244,40 @@ static void mount_system(const struct mounts *m)
 			give_up(STEP_STAGE);
 }
 
-/* A device cannot be made in a user namespace, so these are the machine's own. */
-static void bind_devices(void)
+/*
+ * A device cannot be made in a user namespace, so these are the machine's own; the directory itself
+ * is read-only.
+ */
+static void make_dev(void)
 {
 	char from[32];
-	make_dir("dev", 0755);
+	if (chdir("dev") < 0)
+		give_up(STEP_STAGE);
+	for (const char *const *d = plan_devices; *d; d++)
+		make_file(*d);
+	for (size_t i = 0; plan_device_links[i][0]; i++)
+		if (symlink(plan_device_links[i][1], plan_device_links[i][0]) < 0)
+			give_up(STEP_STAGE);
+	make_dir("shm", 0755);
+	unsigned long flags = MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	if (mount(".", ".", NULL, MS_BIND, NULL) < 0 || chdir("../dev") < 0 ||
+		mount(NULL, ".", NULL, MS_REMOUNT | flags, NULL) < 0 ||
+		mount("../work/shm", "shm", NULL, MS_BIND, NULL) < 0)
+		give_up(STEP_STAGE);
 	for (const char *const *d = plan_devices; *d; d++) {
 		snprintf(from, sizeof from, "/dev/%s", *d);
-		make_file(from + 1);
-		if (mount(from, from + 1, NULL, MS_BIND, NULL) < 0)
+		if (mount(from, *d, NULL, MS_BIND, NULL) < 0)
 			give_up(STEP_STAGE);
 	}
+	if (chdir("..") < 0)
+		give_up(STEP_STAGE);
 }
 
 /* What the supervisor fills, or reads, comes first, so that it can while the rest is made. */
 static void make_stage(const struct launch_spec *spec)
 {
 	static const char *const dirs[] = {
-		"tool", "cell", "etc", "empty", "mask", "usr", "work", "outputs", "proc"};
+		"tool", "cell", "etc", "empty", "mask", "usr", "work", "dev", "proc"};
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		give_up(STEP_PRIVATE);
 	mount_tmpfs("/tmp", spec->stage_bytes, spec->stage_inodes);
@@ -276,7 +292,7 @@ static void make_stage(const struct launch_spec *spec)
 	make_dir("work/scratch/outputs", 0755);
 	make_dir("work/tmp", 01777);
 	make_dir("work/shm", 01777);
-	mount_tmpfs("outputs", spec->outputs_bytes, spec->outputs_inodes);
+	mount_tmpfs("work/scratch/outputs", spec->outputs_bytes, spec->outputs_inodes);
 }
 
 /*
@@ -311,7 +327,7 @@ static void hand_out(int *fds, unsigned nfds, unsigned nlisteners)
 static void hand_out_stage(void)
 {
 	int open_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	int fds[2] = {open(".", open_flags), open("outputs", open_flags)};
+	int fds[2] = {open(".", open_flags), open("work/scratch/outputs", open_flags)};
 	if (fds[0] < 0 || fds[1] < 0)
 		give_up(STEP_FDS);
 	hand_out(fds, 2, 0);
@@ -367,7 +383,7 @@ static _Noreturn void run_helper(const struct helper *h)
 	loopback_up();
 	unsigned n = make_listeners(h->spec, fds);
 	mount_system(h->spec->mounts);
-	bind_devices();
+	make_dev();
 	change_root();
 	hand_out(fds, n, n);
 	await_byte();

@@ -20,11 +20,10 @@ static const char *const environment[][2] = {
 
 const char *const plan_devices[] = {"null", "zero", "full", "random", "urandom", NULL};
 
+const char *const plan_device_links[][2] = {{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"},
+	{"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {NULL, NULL}};
+
 static const char *const links[][2] = {
-	{"/proc/self/fd", "/dev/fd"},
-	{"/proc/self/fd/0", "/dev/stdin"},
-	{"/proc/self/fd/1", "/dev/stdout"},
-	{"/proc/self/fd/2", "/dev/stderr"},
 	{"/etc/ssl/certs", "/usr/lib/ssl/certs"},
 	{"/etc/ssl/certs/ca-certificates.crt", "/usr/lib/ssl/cert.pem"},
 };
@@ -99,17 +98,10 @@ static void own_files(struct buf *args)
 	add3(args, "--ro-bind", "/tool", "/tool");
 	add3(args, "--ro-bind", "/cell", "/cell");
 	add3(args, "--ro-bind", "/etc", "/etc");
+	/* Each with what is mounted below it: outputs/, and the devices and shm. */
 	add3(args, "--bind", "/work/scratch", "/scratch");
-	add3(args, "--bind", "/outputs", "/scratch/outputs");
 	add3(args, "--bind", "/work/tmp", "/tmp");
-	add3(args, "--bind", "/work/shm", "/dev/shm");
-	for (const char *const *d = plan_devices; *d; d++) {
-		add(args, "--dev-bind");
-		for (int twice = 0; twice < 2; twice++) {
-			buf_adds(args, "/dev/");
-			add(args, *d);
-		}
-	}
+	add3(args, "--dev-bind", "/dev", "/dev");
 	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
 		add3(args, "--symlink", links[i][0], links[i][1]);
 }

@@ -16,9 +16,11 @@
 
 /*
  * What launch.c puts into the root that bwrap sees: /usr (the overlay), /tool, /cell, /etc, /work
- * (scratch, tmp, shm), /outputs, /dev (the devices below), /proc, and /empty and /nothing as masks.
+ * (scratch with outputs/ in it, tmp, shm), /dev (as below, and shm; read-only), /proc, and /empty
+ * and /nothing as masks.
  */
-extern const char *const plan_devices[]; /* names in /dev; NULL at the end */
+extern const char *const plan_devices[];	 /* names in /dev; NULL at the end */
+extern const char *const plan_device_links[][2]; /* name in /dev, target; NULL at the end */
 
 /* The descriptors that bwrap is started with; the cell has the first six. */
 enum plan_fd {

@@ -217,6 +217,12 @@ def killed_parts(box):
             i += 1
 
 
+def groups(pid):
+    """Control groups made by a process; v1 or v2, wherever it was."""
+    return [g for top in ('memory', 'pids', '') for g in
+            glob.glob('/sys/fs/cgroup/%s/**/evctl-%d-*' % (top, pid), recursive=True)]
+
+
 @test
 def leftovers(box):
     """27: many runs leave no descriptor, mount, zombie, cgroup, temporary file"""
@@ -224,21 +230,50 @@ def leftovers(box):
         """What the uids of these sandboxes have there: they have nothing to do with any other."""
         uids = {e.name: e.stat(follow_symlinks=False).st_uid for e in os.scandir(place)}
         return sorted(n for n, uid in uids.items() if uid >= 2000000000 or uid == USER)
-    def state():
-        groups = [g for top in ('memory', 'pids', '') for g in
-                  glob.glob('/sys/fs/cgroup/%s/**/evctl-*' % top, recursive=True)]
+
+    def mounts():
         with open('/proc/self/mounts') as file:
-            mounts = len(file.readlines())
-        return sorted(groups), mounts, own('/tmp'), own('/dev/shm')
-    before = state()
-    count = 40
-    spec = json.dumps(box.spec('def f(): return 1', 'f', bench=count)).encode()
-    process = subprocess.run(box.command, input=spec, stdout=subprocess.PIPE, timeout=120)
-    same(len(json.loads(process.stdout)), count)
-    after = state()
-    same(after[1:], before[1:])
-    mine = [g for g in after[0] if g not in before[0]]
-    same(mine, [])
+            return len(file.readlines())
+    before = mounts(), own('/tmp'), own('/dev/shm')
+    count = 200
+    # sbx itself fails if it has more descriptors or children after the runs than before.
+    process = box.start('def f(): return 1', 'f', bench=count)
+    same(len(json.loads(process.communicate(timeout=200)[0])), count)
+    same(process.returncode, 0)
+    same((mounts(), own('/tmp'), own('/dev/shm')), before)
+    same(groups(process.pid), [])
+    # The control: a run that is there has a group, where there are any.
+    bounds = box.report('def f(): return 1', 'f')['bounds']
+    process = box.start('import time\ndef f(): time.sleep(99)', 'f')
+    wait_for(lambda: len(descendants(process.pid)) >= 3, 'a run')
+    same(bounds == 'rlimit', not groups(process.pid))
+    process.kill()
+    process.communicate()
+    # Killed with its supervisor, the next run cleans up after it.
+    box.run('def f(): return 1', 'f')
+    same(groups(process.pid), [])
+
+
+@test
+def many_sessions(box):
+    """27: 50 sessions at once, each its own, and nothing left of any"""
+    code = '''
+import os, time
+def put(n):
+    with open('/scratch/mine', 'w') as file: file.write(str(n))
+def get(n):
+    time.sleep(.2)
+    return [open('/scratch/mine').read() == str(n), sorted(os.listdir('/scratch')), os.listdir('/tmp')]
+'''
+    running = [box.start(code, session=True, calls=[
+        {'file': 'tool.py', 'func': 'put', 'inputs': {'n': n}, 'timeout': 60000},
+        {'file': 'tool.py', 'func': 'get', 'inputs': {'n': n}, 'timeout': 60000}]) for n in range(50)]
+    for process in running:
+        report = json.loads(process.communicate(timeout=120)[0])
+        for call in report['calls']:
+            status(call, 'ok')
+        same(json.loads(report['calls'][1]['result']), [True, ['mine', 'outputs'], ['.matplotlib']])
+        same(groups(process.pid), [])
 
 
 @test

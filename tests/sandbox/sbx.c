@@ -15,6 +15,7 @@
 #include "sandbox/probe.h"
 #include "sandbox/sandbox.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,12 +201,21 @@ static int fail(const struct err *e)
 	return e->code;
 }
 
+static size_t count_fds(void)
+{
+	size_t n = 0;
+	for (int fd = 0; fd < 4096; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
 /* A session: one sandbox, N calls. Else N sandboxes of one call each. */
 static int bench(const struct sandbox_spec *spec, json_t *call, size_t n)
 {
 	struct sandbox *sb = NULL;
 	struct err e = {0};
 	json_t *times = json_array();
+	size_t fds = count_fds();
 	for (size_t i = 0; i < n; i++) {
 		int64_t begun = now_us();
 		if (!sb && sandbox_open(&sb, spec, &e) < 0)
@@ -226,6 +236,10 @@ static int bench(const struct sandbox_spec *spec, json_t *call, size_t n)
 		json_array_append_new(times, json_integer(now_us() - begun));
 	}
 	sandbox_close(&sb);
+	if (count_fds() != fds || waitpid(-1, NULL, __WALL | WNOHANG) >= 0) {
+		fputs("descriptors or children left\n", stderr);
+		return 1;
+	}
 	json_dumpf(times, stdout, JSON_COMPACT);
 	puts("");
 	json_decref(times);
