@@ -4,7 +4,7 @@ behave and that don't, and a supervisor that speaks to evctl-egress as evctl-run
 Inside the namespace, names resolve by a hosts file that the test writes, and any address may be put
 on the loopback interface. So addresses are tried without a packet leaving the machine.
 """
-import array, base64, fcntl, json, os, re, shutil, socket, ssl, struct, subprocess, sys, tempfile
+import array, base64, fcntl, gzip, hashlib, json, os, re, shutil, socket, ssl, struct, subprocess, sys, tempfile
 import threading, time, traceback
 
 sys.dont_write_bytecode = True
@@ -313,6 +313,49 @@ def echo(head, body):
     return reply(json.dumps({"line": lines[0], "headers": lines[1:],
                              "body": base64.b64encode(body).decode()}),
                  headers=["Content-Type: application/json"])
+
+
+def calls_handler():
+    """What calls.py expects of the upstream."""
+    step = threading.Semaphore(0)
+
+    def handle(conn, seen):
+        left = b""
+        while True:
+            got = read_request(conn, seen, left)
+            seen.data = b""
+            if got is None:
+                return
+            head, body, left = got
+            path = head.split()[1].decode()
+            if path == "/sse":
+                conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                             b"Transfer-Encoding: chunked\r\n\r\n")
+                for i in range(3):
+                    part = b"data: %d\n\n" % i
+                    conn.sendall(b"%x\r\n%s\r\n" % (len(part), part))
+                    step.acquire(timeout=10)
+                conn.sendall(b"0\r\n\r\n")
+                continue
+            if path in ("/large", "/toolarge"):
+                n = 45000000 if path == "/large" else 60000000
+                conn.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                for _ in range(n // 500000):
+                    conn.sendall(b"7a120\r\n" + b"x" * 500000 + b"\r\n")
+                conn.sendall(b"0\r\n\r\n")
+                continue
+            csv = b"a,b\n1,2\n3,4\n"
+            conn.sendall({
+                "/redirect": lambda: reply("", "302 Found", ["Location: /hello"]),
+                "/away": lambda: reply("", "302 Found", ["Location: https://no.x.example/"]),
+                "/hash": lambda: reply("%d %s" % (len(body), hashlib.sha256(body).hexdigest())),
+                "/csv": lambda: reply(csv), "/csv.gz": lambda: reply(gzip.compress(csv)),
+                "/json": lambda: reply('[{"a": 1}, {"a": 3}]'),
+                "/gzip": lambda: reply(gzip.compress(b"hello " * 1000), headers=["Content-Encoding: gzip"]),
+                "/echo": lambda: reply(body), "/next": lambda: (step.release(), reply("ok"))[1],
+                "/auth": lambda: reply(re.search(r"(?im)^authorization: (.*?)\r?$", head.decode()).group(1)),
+            }.get(path, lambda: reply(path))())
+    return handle
 
 
 class Nginx:
