@@ -102,7 +102,8 @@ check: deps-test
 	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests \
 		prove --timer --merge -j2 $(UNIT) $(TESTS)
 
-bench: deps-test
+bench:
+	@share/install-deps build run test bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all check-programs
 	@for b in tests/bench/*.sh; do \
 		EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests sh $$b || exit 1; done
