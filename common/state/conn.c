@@ -17,20 +17,6 @@ void conn_free(struct conn *c)
 	*c = (struct conn){0};
 }
 
-static int not_found(struct state *st, const char *name, struct err *e)
-{
-	STRV_AUTO names = {0};
-	struct err quiet = {0};
-	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT name FROM connections", "");
-	while (q && query_step(q, &quiet) > 0)
-		strv_add(&names, col_text(q, 0));
-	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
-	err_set(e, ERR_NOTFOUND, "no connection '%.64s'", name);
-	if (near)
-		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "evctl-conn add %.64s --host HOST --env VAR --auth bearer", name);
-}
-
 static int load_hosts(struct state *st, struct conn *c, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
@@ -79,7 +65,8 @@ int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
 	if (r < 0)
 		return -1;
 	if (r == 0)
-		return not_found(st, name, e);
+		return name_not_found(st, "connection", name, "SELECT name FROM connections", e,
+			"evctl-conn add %.64s --host HOST --env VAR --auth bearer", name);
 	if (copy_row(q, c, e) == 0 && load_hosts(st, c, e) == 0)
 		return 0;
 	conn_free(c);
@@ -172,17 +159,10 @@ int conn_check_value(const struct secret *v, struct err *e)
 static int put_value(struct state *st, int64_t id, const char *name, int64_t version,
 	const struct secret *value, struct err *e)
 {
-	BUF_AUTO blob = {0};
-	char tail[5];
-	struct seal_id sid = {"connections", id, name, version};
-	if (seal_record(st->public_key, &sid, value->data, value->n, &blob, e) < 0)
-		return -1;
-	secret_tail(tail, value);
-	return db_exec(st->db, e,
+	return secret_store(st, &(struct seal_id){"connections", id, name, version}, value,
 		"UPDATE connections SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
 		"WHERE id = ?",
-		"bisiii", (const void *)blob.data, blob.len, version, tail, (int64_t)value->n,
-		clock_real_ms(), id);
+		e);
 }
 
 static int put_hosts(struct state *st, int64_t id, const struct strv *hosts, struct err *e)
@@ -375,8 +355,6 @@ static int put_buyer_value(struct state *st, const struct conn *c, const struct 
 {
 	JSON_AUTO scope = scope_of(c);
 	BUF_AUTO hosts = {0};
-	BUF_AUTO blob = {0};
-	char tail[5];
 	json_to_buf(scope, &hosts);
 	if (db_exec(st->db, e,
 		    "INSERT INTO connection_values (connection, expert, buyer, version, hosts, "
@@ -392,13 +370,10 @@ static int put_buyer_value(struct state *st, const struct conn *c, const struct 
 	if (!q || query_step(q, e) < 0)
 		return -1;
 	int64_t id = col_int(q, 0), version = col_int(q, 1);
-	secret_tail(tail, value);
-	struct seal_id sid = {"connection_values", id, buyer, version};
-	if (seal_record(st->public_key, &sid, value->data, value->n, &blob, e) < 0)
-		return -1;
-	return db_exec(st->db, e,
-		"UPDATE connection_values SET value = ?, tail = ?, length = ? WHERE id = ?", "bsii",
-		(const void *)blob.data, blob.len, tail, (int64_t)value->n, id);
+	return secret_store(st, &(struct seal_id){"connection_values", id, buyer, version}, value,
+		"UPDATE connection_values SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
+		"WHERE id = ?",
+		e);
 }
 
 static int check_buyer_pays(

@@ -5,20 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int not_found(struct state *st, const char *name, struct err *e)
-{
-	STRV_AUTO names = {0};
-	struct err quiet = {0};
-	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT name FROM credentials", "");
-	while (q && query_step(q, &quiet) > 0)
-		strv_add(&names, col_text(q, 0));
-	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
-	err_set(e, ERR_NOTFOUND, "no credential '%.64s'", name);
-	if (near)
-		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "evctl-cred add %.64s", name);
-}
-
 int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 {
 	if (name_check_credential(name, e) < 0)
@@ -31,7 +17,8 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 	if (r < 0)
 		return -1;
 	if (r == 0)
-		return not_found(st, name, e);
+		return name_not_found(st, "credential", name, "SELECT name FROM credentials", e,
+			"evctl-cred add %.64s", name);
 	*c = (struct cred){.id = col_int(q, 0),
 		.version = col_int(q, 1),
 		.buyer_pays = col_int(q, 2),
@@ -70,17 +57,10 @@ static int check_sealable(const char *name, bool sealed, const struct secret *va
 static int put_value(struct state *st, int64_t id, const char *name, int64_t version,
 	const struct secret *value, struct err *e)
 {
-	BUF_AUTO blob = {0};
-	char tail[5];
-	struct seal_id sid = {"credentials", id, name, version};
-	if (seal_record(st->public_key, &sid, value->data, value->n, &blob, e) < 0)
-		return -1;
-	secret_tail(tail, value);
-	return db_exec(st->db, e,
+	return secret_store(st, &(struct seal_id){"credentials", id, name, version}, value,
 		"UPDATE credentials SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
 		"WHERE id = ?",
-		"bisiii", (const void *)blob.data, blob.len, version, tail, (int64_t)value->n,
-		clock_real_ms(), id);
+		e);
 }
 
 static int add_row(struct state *st, const char *name, bool buyer_pays, bool sealed,
@@ -263,8 +243,6 @@ static int put_buyer_value(struct state *st, const struct cred *c, int64_t exper
 {
 	JSON_AUTO scope = cred_scope(st, c->id, expert, published, e);
 	BUF_AUTO hosts = {0};
-	BUF_AUTO blob = {0};
-	char tail[5];
 	if (!scope)
 		return -1;
 	json_to_buf(scope, &hosts);
@@ -280,12 +258,10 @@ static int put_buyer_value(struct state *st, const struct cred *c, int64_t exper
 	if (!q || query_step(q, e) < 0)
 		return -1;
 	int64_t id = col_int(q, 0), version = col_int(q, 1);
-	secret_tail(tail, value);
-	if (seal_record(st->public_key, &(struct seal_id){"buyer_values", id, buyer, version},
-		    value->data, value->n, &blob, e) < 0)
-		return -1;
-	return db_exec(st->db, e, "UPDATE buyer_values SET value = ?, tail = ?, length = ? WHERE id = ?",
-		"bsii", (const void *)blob.data, blob.len, tail, (int64_t)value->n, id);
+	return secret_store(st, &(struct seal_id){"buyer_values", id, buyer, version}, value,
+		"UPDATE buyer_values SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
+		"WHERE id = ?",
+		e);
 }
 
 int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,

@@ -28,18 +28,6 @@ int expert_names(struct state *st, struct strv *out, struct err *e)
 	return r;
 }
 
-static int not_found(struct state *st, const char *name, struct err *e)
-{
-	STRV_AUTO names = {0};
-	struct err quiet = {0};
-	expert_names(st, &names, &quiet);
-	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
-	err_set(e, ERR_NOTFOUND, "no expert '%.64s'", name);
-	if (near)
-		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "evctl-expert create %.64s --dir DIR", name);
-}
-
 int expert_find(struct state *st, const char *name, struct expert *out, struct err *e)
 {
 	*out = (struct expert){0};
@@ -53,7 +41,8 @@ int expert_find(struct state *st, const char *name, struct expert *out, struct e
 	if (r < 0)
 		return -1;
 	if (r == 0)
-		return not_found(st, name, e);
+		return name_not_found(st, "expert", name, "SELECT name FROM experts", e,
+			"evctl-expert create %.64s --dir DIR", name);
 	*out = (struct expert){.id = col_int(q, 0),
 		.name = strdup(col_text(q, 1)),
 		.dir = strdup(col_text(q, 2)),

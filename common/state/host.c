@@ -7,20 +7,6 @@
 
 #define TEXT_SQL "name || CASE port WHEN 443 THEN '' ELSE ':' || port END"
 
-static int not_found(struct state *st, const char *text, struct err *e)
-{
-	STRV_AUTO names = {0};
-	struct err quiet = {0};
-	QUERY_AUTO q = db_query(st->db, &quiet, "SELECT " TEXT_SQL " FROM hosts", "");
-	while (q && query_step(q, &quiet) > 0)
-		strv_add(&names, col_text(q, 0));
-	const char *near = names.n ? nearest_word(text, (const char *const *)names.v) : NULL;
-	err_set(e, ERR_NOTFOUND, "no host '%s'", text);
-	if (near)
-		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "evctl-host add %s", text);
-}
-
 int host_find(struct state *st, const char *text, struct host *h, struct err *e)
 {
 	struct host_row row;
@@ -39,7 +25,8 @@ int host_find(struct state *st, const char *text, struct host *h, struct err *e)
 	if (r < 0)
 		return -1;
 	if (r == 0)
-		return not_found(st, h->text, e);
+		return name_not_found(st, "host", h->text, "SELECT " TEXT_SQL " FROM hosts", e,
+			"evctl-host add %s", h->text);
 	h->id = col_int(q, 0);
 	h->credential = col_int(q, 1);
 	snprintf(h->bound, sizeof h->bound, "%s", col_text(q, 2));

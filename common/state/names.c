@@ -1,5 +1,7 @@
+#include "base/file.h"
 #include "state/state.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
@@ -28,4 +30,36 @@ int name_check(const char *what, const char *name, struct err *e)
 	err_set(e, ERR_USAGE, "not a name for %s %s: '%.20s'", strchr("aeiou", *what) ? "an" : "a",
 		what, name);
 	return err_hint(e, "a name is a-z or 0-9, then a-z, 0-9, '.', '_' and '-', at most 64 in all");
+}
+
+int name_not_found(struct state *st, const char *what, const char *name, const char *sql,
+	struct err *e, const char *fmt, ...)
+{
+	STRV_AUTO names = {0};
+	BUF_AUTO hint = {0};
+	struct err quiet = {0};
+	QUERY_AUTO q = db_query(st->db, &quiet, sql, "");
+	while (q && query_step(q, &quiet) > 0)
+		strv_add(&names, col_text(q, 0));
+	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
+	err_set(e, ERR_NOTFOUND, "no %s '%.270s'", what, name);
+	if (near)
+		return err_hint(e, "did you mean '%s'?", near);
+	va_list ap;
+	va_start(ap, fmt);
+	buf_vaddf(&hint, fmt, ap);
+	va_end(ap);
+	return err_hint(e, "%s", buf_str(&hint));
+}
+
+int secret_store(struct state *st, const struct seal_id *id, const struct secret *value,
+	const char *sql, struct err *e)
+{
+	BUF_AUTO blob = {0};
+	char tail[5];
+	if (seal_record(st->public_key, id, value->data, value->n, &blob, e) < 0)
+		return -1;
+	secret_tail(tail, value);
+	return db_exec(st->db, e, sql, "bisiii", (const void *)blob.data, blob.len, id->version,
+		tail, (int64_t)value->n, clock_real_ms(), id->id);
 }

@@ -62,6 +62,20 @@ int name_check_credential(const char *name, struct err *e);
 int name_check(const char *what, const char *name, struct err *e); /* expert, tool, buyer, ... */
 
 /*
+ * ERR_NOTFOUND "no WHAT 'NAME'", with the near one of the names that sql (one column, no parameters)
+ * lists, or else the hint that fmt makes. Returns -1.
+ */
+int name_not_found(struct state *st, const char *what, const char *name, const char *sql,
+	struct err *e, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/*
+ * Seals a value and writes it to its row by an UPDATE whose parameters are value, version, tail,
+ * length, changed and id; within a transaction.
+ */
+int secret_store(struct state *st, const struct seal_id *id, const struct secret *value,
+	const char *sql, struct err *e);
+
+/*
  * A secret value by the invocation's --from-file F|-, --from-fd N, or a hidden prompt. for_header
  * also refuses CR and LF. ERR_USAGE when empty, over 64 KiB, with NUL, or without any source.
  */
