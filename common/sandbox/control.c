@@ -172,11 +172,17 @@ static bool frame_whole(const struct intake *in)
 	return in->result.len >= ACCEPT_LEN + HEAD_LEN + n;
 }
 
+bool control_accepted(const struct control *c, const struct intake *in)
+{
+	const unsigned char *p = (const unsigned char *)in->result.data;
+	return in->result.len >= ACCEPT_LEN && p[0] == 'A' && p[1] == c->call_no;
+}
+
 int control_frame(const struct control *c, const struct intake *in, struct frame_view *f)
 {
 	const unsigned char *p = (const unsigned char *)in->result.data;
 	size_t n = in->result.len;
-	if (n < ACCEPT_LEN || p[0] != 'A' || p[1] != c->call_no || in->result_cut)
+	if (!control_accepted(c, in) || in->result_cut)
 		return -1;
 	if (n == ACCEPT_LEN)
 		return 0;

@@ -66,6 +66,12 @@ bool control_kill(struct control *c, struct intake *in, int pidfd);
 /* After all writers are dead: takes what is left in the pipes. */
 void control_drain(struct control *c, struct intake *in);
 
+/*
+ * Whether the latest call's process took the message, once drained. If not, the message may still
+ * be waiting for the process after it, and the session cannot go on.
+ */
+bool control_accepted(const struct control *c, const struct intake *in);
+
 /* The frame of the latest call, once drained. Kinds as the cell writes them. */
 struct frame_view {
 	char kind; /* 'R' ok, 'E' raised, 'V' no JSON, 'L' too long, 'M' memory, 'P' processes, 'D'

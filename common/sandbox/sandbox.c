@@ -259,6 +259,8 @@ static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 	if (!over)
 		kill_all(sb);
 	control_drain(&sb->control, in);
+	if (over && !control_accepted(&sb->control, in))
+		kill_all(sb);
 }
 
 static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct message *m,

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -194,6 +195,30 @@ def killed_supervisor(box):
         gone(pids)
     same(inside(marker), [])
     true(seen > 10, seen)
+
+
+@test
+def killed_idle(box):
+    """26: a session's waiting process killed between calls: no call runs unwatched, or answers another"""
+    code = 'def f(n): return n'
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        calls = [{'file': 'tool.py', 'func': 'f', 'inputs': {'n': n}, 'await': '%s/%d' % (place, n)}
+                 for n in range(3)]
+        process = box.start(code, session=True, stream=True, calls=calls)
+        open(place + '/0', 'w').close()
+        same(process.stdout.readline(), b'done\n')
+        waiting = max(wait_for(lambda: (lambda d: d if len(d) >= 3 else None)(descendants(process.pid)),
+                               'the process that waits'))
+        os.kill(waiting, signal.SIGKILL)
+        for n in (1, 2):
+            open('%s/%d' % (place, n), 'w').close()
+            same(process.stdout.readline(), b'done\n')
+        first, second, third = json.loads(process.stdout.read())['calls']
+        process.wait()
+    status(first, 'ok')
+    true(second['status'] in ('failed', 'error') or second['result'] == '1', second)
+    true(third['status'] in ('failed', 'error') or third['result'] == '2', third)
 
 
 @test
