@@ -13,8 +13,7 @@ static const struct column details[] = {{"NAME", "name"}, {"PAYER", "payer"}, {"
 	{"CREATED", "created"}, {"CHANGED", "changed"}, {NULL, NULL}};
 
 /* Prints one credential as `show` does, for -o json and -o name. */
-static int print_one(
-	const struct invocation *in, struct state *st, const char *name, struct err *e)
+static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
 {
 	json_t *rows = cred_list(st, name, e);
 	json_t *one = rows ? json_incref(json_array_get(rows, 0)) : NULL;
@@ -35,8 +34,8 @@ static int report(const struct invocation *in, struct state *st, const char *nam
 static void warn_short(const struct invocation *in, const char *name, const struct secret *value)
 {
 	if (value->n && value->n < CRED_SHORT)
-		program_warn(in, "'%s' is short: under %d bytes it cannot be guarded (! short)", name,
-			CRED_SHORT);
+		program_warn(in, "'%s' is short: under %d bytes it cannot be guarded (! short)",
+			name, CRED_SHORT);
 }
 
 static int run_add(struct invocation *in, struct err *e)
@@ -65,8 +64,9 @@ static int run_add(struct invocation *in, struct err *e)
 		return -1;
 	warn_short(in, name, &value);
 	char line[256];
-	snprintf(line, sizeof line, "added credential %s: No hosts bound yet (evctl-host add HOST --bind %s)",
-		name, name);
+	snprintf(line, sizeof line,
+		"added credential %s: No hosts bound yet (evctl-host add HOST --bind %s)", name,
+		name);
 	return report(in, &st, name, replace ? "replaced" : line, e);
 }
 
@@ -185,9 +185,10 @@ static const struct arg_spec name_arg[] = {{"NAME", NAME_CREDENTIAL, NULL, false
 static const struct arg_spec payer_args[] = {{"NAME", NAME_CREDENTIAL, NULL, false, false},
 	{"stored|buyer", NAME_WORD, "stored|buyer", false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	{"payer", 0, "WHO", "stored (yours, the default) or buyer", NAME_WORD, "stored|buyer", false},
-	{"sealed", 0, NULL, "the code gets a stand-in, the gate swaps the value in", NAME_NONE, NULL,
+	{"payer", 0, "WHO", "stored (yours, the default) or buyer", NAME_WORD, "stored|buyer",
 		false},
+	{"sealed", 0, NULL, "the code gets a stand-in, the gate swaps the value in", NAME_NONE,
+		NULL, false},
 	{"replace", 0, NULL, "replace one of that name", NAME_NONE, NULL, false},
 	{"if-missing", 0, NULL, "do nothing if there is one of that name", NAME_NONE, NULL, false},
 	SECRET_OPTIONS, {NULL}};
@@ -204,7 +205,8 @@ static const struct option_spec withdraw_options[] = {
 
 static const struct verb verbs[] = {
 	{"add", "add a credential; the value comes by prompt, file or descriptor", new_name,
-		add_options, "  evctl-cred add CRM_KEY\n  evctl-cred add CRM_KEY --from-file key.txt\n",
+		add_options,
+		"  evctl-cred add CRM_KEY\n  evctl-cred add CRM_KEY --from-file key.txt\n",
 		run_add},
 	{"list", "list credentials, values masked", NULL, NULL, NULL, run_list},
 	{"show", "show one", name_arg, NULL, NULL, run_show},

@@ -21,8 +21,8 @@ static int print_one(
 	return one ? output_object(in, columns, one, e) : -1;
 }
 
-static int report(
-	const struct invocation *in, struct state *st, const char *text, const char *line, struct err *e)
+static int report(const struct invocation *in, struct state *st, const char *text, const char *line,
+	struct err *e)
 {
 	struct host h;
 	if (host_find(st, text, &h, e) < 0)
@@ -38,13 +38,15 @@ static int report(
 	return 0;
 }
 
-/* The CA file's bytes are what is stored; anything but PEM certificates is refused now, not later. */
+/* The CA file's bytes are what is stored; anything but PEM certificates is refused now, not later.
+ */
 static int read_ca(const char *path, struct buf *pem, struct host_options *o, struct err *e)
 {
 	pem->limit = CA_MAX;
 	if (file_read(path, pem, e) < 0)
 		return -1;
-	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----") || strstr(buf_str(pem), "PRIVATE KEY"))
+	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----") ||
+		strstr(buf_str(pem), "PRIVATE KEY"))
 		return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", path);
 	o->ca = pem->data;
 	o->ca_len = pem->len;
@@ -143,7 +145,8 @@ static int run_rm(struct invocation *in, struct err *e)
 	STATE_AUTO st;
 	struct host h;
 	if (find(&st, in, STATE_WRITE, &h, e) < 0 ||
-		program_confirm(in, e, "remove host '%s'", h.text) < 0 || host_remove(&st, &h, e) < 0)
+		program_confirm(in, e, "remove host '%s'", h.text) < 0 ||
+		host_remove(&st, &h, e) < 0)
 		return -1;
 	output_say(in, "removed host %s", h.text);
 	return 0;
@@ -155,21 +158,23 @@ static const struct option_spec add_options[] = {
 	{"bind", 0, "CRED", "the credential that it injects", NAME_CREDENTIAL, NULL, false},
 	{"allow-private", 0, NULL, "private addresses are fine", NAME_NONE, NULL, false},
 	{"plain", 0, NULL, "keys may go over plain HTTP", NAME_NONE, NULL, false},
-	{"connect-to", 0, "ADDR:PORT", "connect there instead of looking the name up", NAME_NONE, NULL,
-		false},
+	{"connect-to", 0, "ADDR:PORT", "connect there instead of looking the name up", NAME_NONE,
+		NULL, false},
 	{"ca-file", 0, "PEM", "trust these certificates instead of the system's", NAME_FILE, NULL,
 		false},
-	{"if-missing", 0, NULL, "do nothing if there is one already", NAME_NONE, NULL, false}, {NULL}};
+	{"if-missing", 0, NULL, "do nothing if there is one already", NAME_NONE, NULL, false},
+	{NULL}};
 static const struct option_spec set_options[] = {
 	{"allow-private", 0, "yes|no", "private addresses are fine", NAME_WORD, "yes|no", false},
 	{"plain", 0, "yes|no", "keys may go over plain HTTP", NAME_WORD, "yes|no", false},
 	{"connect-to", 0, "ADDR:PORT", "connect there ('none': look the name up)", NAME_NONE, NULL,
 		false},
-	{"ca-file", 0, "PEM", "trust these certificates ('none': the system's)", NAME_FILE, NULL, false},
+	{"ca-file", 0, "PEM", "trust these certificates ('none': the system's)", NAME_FILE, NULL,
+		false},
 	{NULL}};
 
-static const struct verb verbs[] = {
-	{"add", "declare a host: NAME[:PORT] or *.NAME[:PORT]", new_host, add_options, NULL, run_add},
+static const struct verb verbs[] = {{"add", "declare a host: NAME[:PORT] or *.NAME[:PORT]",
+					    new_host, add_options, NULL, run_add},
 	{"list", "list hosts with what they inject and their flags", NULL, NULL, NULL, run_list},
 	{"show", "show one", host_arg, NULL, NULL, run_show},
 	{"set", "change flags, address or certificates", host_arg, set_options, NULL, run_set},
@@ -177,9 +182,10 @@ static const struct verb verbs[] = {
 
 static const struct program program = {.name = "evctl-host",
 	.summary = "hosts: where code may go, and which credential each unlocks",
-	.examples = "  evctl-host add api.crm.example --bind CRM_KEY\n"
-		    "  evctl-host add '*.cdn.example'            # egress only, flagged: ! wildcard\n"
-		    "  evctl-host list\n",
+	.examples =
+		"  evctl-host add api.crm.example --bind CRM_KEY\n"
+		"  evctl-host add '*.cdn.example'            # egress only, flagged: ! wildcard\n"
+		"  evctl-host list\n",
 	.verbs = verbs,
 	.names = livenames};
 

@@ -13,7 +13,7 @@
 struct name_request {
 	enum name_kind kind;
 	const char *prefix;
-	const char *before;    /* what it belongs to: the tool's expert, the artifact's run; or NULL */
+	const char *before; /* what it belongs to: the tool's expert, the artifact's run; or NULL */
 	const char *state_dir; /* --state as typed, or NULL */
 };
 

@@ -70,14 +70,22 @@ void err_clear(struct err *e)
 const char *err_kind(enum err_code code)
 {
 	static const char *const kinds[] = {
-		[ERR_NONE] = "ok",	       [ERR_FAIL] = "failure",
-		[ERR_USAGE] = "usage",	       [ERR_NOTFOUND] = "not-found",
-		[ERR_KEY] = "private-key",     [ERR_CONFLICT] = "conflict",
-		[ERR_BUSY] = "busy",	       [ERR_FINDINGS] = "findings",
-		[ERR_SANDBOX] = "sandbox",     [ERR_STATE] = "state",
-		[ERR_CANCELLED] = "cancelled", [ERR_TOOL] = "failed",
-		[ERR_TIMEOUT] = "timeout",     [ERR_LIMIT] = "limit",
-		[ERR_MISSING_KEY] = "missing-key", [ERR_DENIED] = "denied",
+		[ERR_NONE] = "ok",
+		[ERR_FAIL] = "failure",
+		[ERR_USAGE] = "usage",
+		[ERR_NOTFOUND] = "not-found",
+		[ERR_KEY] = "private-key",
+		[ERR_CONFLICT] = "conflict",
+		[ERR_BUSY] = "busy",
+		[ERR_FINDINGS] = "findings",
+		[ERR_SANDBOX] = "sandbox",
+		[ERR_STATE] = "state",
+		[ERR_CANCELLED] = "cancelled",
+		[ERR_TOOL] = "failed",
+		[ERR_TIMEOUT] = "timeout",
+		[ERR_LIMIT] = "limit",
+		[ERR_MISSING_KEY] = "missing-key",
+		[ERR_DENIED] = "denied",
 	};
 	if ((unsigned)code >= sizeof kinds / sizeof kinds[0])
 		return "failure";

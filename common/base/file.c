@@ -214,7 +214,8 @@ int fd_from_bytes(const char *name, const void *p, size_t n)
 	if (fd < 0)
 		return -1;
 	if (fd_write_full(fd, p, n) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
-		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) <
+			0)
 		fd_close(&fd);
 	return fd;
 }
@@ -285,9 +286,8 @@ int frame_send(int sock, const void *p, size_t n, const int *fds, size_t nfds, s
 {
 	if (n > UINT32_MAX || nfds > FRAME_MAX_FDS)
 		return err_set(e, ERR_FAIL, "message is too large");
-	unsigned char head[4] = {
-		(unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16),
-		(unsigned char)(n >> 24)};
+	unsigned char head[4] = {(unsigned char)n, (unsigned char)(n >> 8),
+		(unsigned char)(n >> 16), (unsigned char)(n >> 24)};
 	size_t done = 0;
 	while (done < sizeof head + n) {
 		const char *at = done < 4 ? (const char *)head + done : (const char *)p + done - 4;

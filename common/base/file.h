@@ -22,7 +22,8 @@ void fd_close(int *fd);
 /* Reads or writes exactly n bytes, through EINTR. -1 with errno; a short read is errno 0. */
 int fd_read_full(int fd, void *p, size_t n);
 int fd_write_full(int fd, const void *p, size_t n);
-/* Appends all that fd has to b, up to b's limit (exceeding it sets b->failed, errno EFBIG). 0/-1. */
+/* Appends all that fd has to b, up to b's limit (exceeding it sets b->failed, errno EFBIG). 0/-1.
+ */
 int fd_read_all(int fd, struct buf *b);
 
 /* Whole file into b. Code ERR_NOTFOUND if it is not there, ERR_USAGE if over b's limit. */
@@ -45,8 +46,8 @@ int64_t clock_real_ms(void);
 
 /*
  * Framed messages on a stream socket: a 4-byte little-endian length, then the bytes, with up to
- * FRAME_MAX_FDS descriptors attached to the first byte. Both sides are evctl's own programs unless a
- * caller says otherwise; lengths are checked against the buffer's limit before memory is taken.
+ * FRAME_MAX_FDS descriptors attached to the first byte. Both sides are evctl's own programs unless
+ * a caller says otherwise; lengths are checked against the buffer's limit before memory is taken.
  */
 #define FRAME_MAX_FDS 32
 int frame_send(int sock, const void *p, size_t n, const int *fds, size_t nfds, struct err *e);

@@ -33,8 +33,8 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 {
 	if (p[0] < 0x80)
 		return 1;
-	size_t len = p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-		     : (p[0] & 0xf0) == 0xe0	 ? 3
+	size_t len = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
+		     : (p[0] & 0xf0) == 0xe0	   ? 3
 		     : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
 						   : 0;
 	if (!len || len > n)
@@ -80,7 +80,8 @@ bool json_array_has(const json_t *array, const char *word)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach(array, i, v) {
+	json_array_foreach(array, i, v)
+	{
 		const char *s = json_string_value(v);
 		if (s && strcmp(s, word) == 0)
 			return true;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -43,7 +44,8 @@ static void add_cell(struct buf *b, const json_t *v)
 		buf_adds(b, "yes");
 		break;
 	case JSON_ARRAY:
-		json_array_foreach(v, i, item) {
+		json_array_foreach(v, i, item)
+		{
 			if (i)
 				buf_adds(b, ", ");
 			add_cell(b, item);
@@ -91,7 +93,8 @@ static void print_plain(const struct column *cols, const json_t *rows, bool name
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach(rows, i, row) {
+	json_array_foreach(rows, i, row)
+	{
 		for (const struct column *c = cols; c->title; c++) {
 			STR_AUTO text = cell_text(row, c);
 			printf("%s%s", c == cols ? "" : "\t", text ? text : "");
@@ -102,36 +105,180 @@ static void print_plain(const struct column *cols, const json_t *rows, bool name
 	}
 }
 
-static void print_aligned(const struct column *cols, const json_t *rows)
+/* ---- what a terminal can hold --------------------------------------------------------------- */
+
+size_t output_columns(void)
 {
-	size_t ncols = 0, widths[16] = {0}, i;
-	json_t *row;
-	while (cols[ncols].title && ncols < 16) {
-		widths[ncols] = width(cols[ncols].title);
-		ncols++;
+	struct winsize w;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20)
+		return w.ws_col;
+	return 80;
+}
+
+/* How many bytes of s go on a line of so many columns: up to its last blank, else all that fit. */
+static size_t fit(const char *s, size_t columns)
+{
+	size_t seen = 0, at = 0, blank = 0;
+	for (; s[at]; at++) {
+		if ((s[at] & 0xc0) != 0x80 && seen++ == columns)
+			return blank ? blank : at;
+		if (s[at] == ' ')
+			blank = at;
 	}
-	json_array_foreach(rows, i, row) {
-		for (size_t c = 0; c < ncols; c++) {
-			STR_AUTO text = cell_text(row, &cols[c]);
+	return at;
+}
+
+/* The next line of *rest, which moves on; what is left out between lines is the blank. */
+static size_t next_line(const char **rest, const char **line, size_t columns)
+{
+	size_t n = fit(*rest, columns);
+	*line = *rest;
+	*rest += n;
+	while (n && **rest == ' ')
+		(*rest)++;
+	return n;
+}
+
+void output_wrapped(FILE *f, const char *text, size_t indent, size_t columns)
+{
+	const char *line;
+	size_t room = columns > indent + 10 ? columns - indent : 10;
+	for (bool first = true; first || *text; first = false) {
+		size_t n = next_line(&text, &line, room);
+		fprintf(f, "%*s%.*s\n", first ? 0 : (int)indent, "", (int)n, line);
+	}
+}
+
+#define COLUMNS_MAX 16
+#define COLUMN_LEAST 10
+#define GAP 2
+
+struct table {
+	const struct column *cols;
+	size_t n, widths[COLUMNS_MAX];
+};
+
+static void measure(struct table *t, const json_t *rows)
+{
+	size_t i;
+	json_t *row;
+	for (t->n = 0; t->cols[t->n].title && t->n < COLUMNS_MAX; t->n++)
+		t->widths[t->n] = width(t->cols[t->n].title);
+	json_array_foreach(rows, i, row)
+	{
+		for (size_t c = 0; c < t->n; c++) {
+			STR_AUTO text = cell_text(row, &t->cols[c]);
 			size_t w = text ? width(text) : 0;
-			if (w > widths[c])
-				widths[c] = w;
+			if (w > t->widths[c])
+				t->widths[c] = w;
 		}
 	}
-	const char *bold = program_color(stdout) ? "\033[1m" : "", *plain = *bold ? "\033[0m" : "";
-	for (size_t c = 0; c < ncols; c++)
-		printf("%s%s%s%*s", bold, cols[c].title, plain,
-			c + 1 == ncols ? 0 : (int)(widths[c] - width(cols[c].title) + 2), "");
-	putchar('\n');
-	json_array_foreach(rows, i, row) {
-		for (size_t c = 0; c < ncols; c++) {
-			STR_AUTO text = cell_text(row, &cols[c]);
-			printf("%s%*s", text ? text : "",
-				c + 1 == ncols ? 0 : (int)(widths[c] - width(text ? text : "") + 2),
-				"");
+}
+
+static size_t whole_width(const struct table *t)
+{
+	size_t sum = 0;
+	for (size_t c = 0; c < t->n; c++)
+		sum += t->widths[c] + (c + 1 < t->n ? GAP : 0);
+	return sum;
+}
+
+/* Takes from the widest column until all fit; false when that leaves too little of them. */
+static bool squeeze(struct table *t, size_t columns)
+{
+	while (whole_width(t) > columns) {
+		size_t widest = 0;
+		for (size_t c = 1; c < t->n; c++)
+			if (t->widths[c] > t->widths[widest])
+				widest = c;
+		if (t->widths[widest] <= COLUMN_LEAST)
+			return false;
+		t->widths[widest]--;
+	}
+	return true;
+}
+
+/* One row of cells, each wrapped in its column. */
+static void print_cells(
+	const struct table *t, const char *const *cells, const char *on, const char *off)
+{
+	const char *rest[COLUMNS_MAX], *line;
+	bool more = true;
+	for (size_t c = 0; c < t->n; c++)
+		rest[c] = cells[c];
+	while (more) {
+		size_t gap = 0;
+		more = false;
+		for (size_t c = 0; c < t->n; c++) {
+			size_t n = next_line(&rest[c], &line, t->widths[c]), w = 0;
+			for (size_t i = 0; i < n; i++)
+				w += (line[i] & 0xc0) != 0x80;
+			if (n) /* blanks only before what follows them: no line ends in some */
+				printf("%*s%s%.*s%s", (int)gap, "", on, (int)n, line, off);
+			gap = (n ? 0 : gap) + t->widths[c] - w + GAP;
+			more |= *rest[c] != '\0';
 		}
 		putchar('\n');
 	}
+}
+
+static void print_table(const struct table *t, const json_t *rows)
+{
+	const char *cells[COLUMNS_MAX];
+	bool color = program_color(stdout);
+	size_t i;
+	json_t *row;
+	for (size_t c = 0; c < t->n; c++)
+		cells[c] = t->cols[c].title;
+	print_cells(t, cells, color ? "\033[1m" : "", color ? "\033[0m" : "");
+	json_array_foreach(rows, i, row)
+	{
+		char *text[COLUMNS_MAX];
+		for (size_t c = 0; c < t->n; c++) {
+			text[c] = cell_text(row, &t->cols[c]);
+			cells[c] = text[c] ? text[c] : "";
+		}
+		print_cells(t, cells, "", "");
+		for (size_t c = 0; c < t->n; c++)
+			free(text[c]);
+	}
+}
+
+static void print_members(
+	const struct column *cols, const json_t *obj, size_t label, size_t columns)
+{
+	for (const struct column *c = cols; c->title; c++) {
+		STR_AUTO text = cell_text(obj, c);
+		printf("%-*s ", (int)label, c->title);
+		output_wrapped(stdout, text ? text : "", label + 1, columns);
+	}
+}
+
+/* On a terminal too narrow for a table: each row as lines of its own. */
+static void print_blocks(const struct table *t, const json_t *rows, size_t columns)
+{
+	size_t label = 0, i;
+	json_t *row;
+	for (size_t c = 0; c < t->n; c++)
+		if (width(t->cols[c].title) > label)
+			label = width(t->cols[c].title);
+	json_array_foreach(rows, i, row)
+	{
+		if (i)
+			putchar('\n');
+		print_members(t->cols, row, label, columns);
+	}
+}
+
+static void print_aligned(const struct column *cols, const json_t *rows)
+{
+	struct table t = {.cols = cols};
+	size_t columns = output_columns();
+	measure(&t, rows);
+	if (squeeze(&t, columns))
+		print_table(&t, rows);
+	else
+		print_blocks(&t, rows, columns);
 }
 
 int output_list(const struct invocation *in, const struct column *cols, json_t *rows, struct err *e)
@@ -148,22 +295,25 @@ int output_list(const struct invocation *in, const struct column *cols, json_t *
 	return 0;
 }
 
-int output_object(const struct invocation *in, const struct column *cols, json_t *obj, struct err *e)
+int output_object(
+	const struct invocation *in, const struct column *cols, json_t *obj, struct err *e)
 {
 	if (!obj)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (in->output == OUTPUT_JSON)
 		print_json(obj);
+	bool text_form = in->output == OUTPUT_TEXT, tty = isatty(STDOUT_FILENO);
+	if (text_form && tty)
+		print_members(cols, obj, 14, output_columns());
 	for (const struct column *c = cols; in->output != OUTPUT_JSON && c->title; c++) {
+		if (text_form && tty)
+			break;
 		STR_AUTO text = cell_text(obj, c);
-		if (in->output == OUTPUT_NAME) {
+		if (!text_form) {
 			printf("%s\n", text ? text : "");
 			break;
 		}
-		if (isatty(STDOUT_FILENO))
-			printf("%-14s %s\n", c->title, text ? text : "");
-		else
-			printf("%s\t%s\n", c->key, text ? text : "");
+		printf("%s\t%s\n", c->key, text ? text : "");
 	}
 	json_decref(obj);
 	return 0;

@@ -84,7 +84,7 @@ struct invocation {
 	struct given {
 		const struct option_spec *spec;
 		const char *value;
-	} *given;
+	} * given;
 	size_t ngiven;
 	int exit_code; /* what main returns if the verb succeeds */
 	bool silent;   /* the verb has said all: print no error line, use the error's code */
@@ -103,8 +103,8 @@ bool opt_flag(const struct invocation *in, const char *name);
 /* All values of an option that repeats; sv is appended to and owned by the caller. */
 void opt_all(const struct invocation *in, const char *name, struct strv *sv);
 /* A whole number within [min, max], or dflt when not given. ERR_USAGE otherwise. */
-int opt_int(const struct invocation *in, const char *name, long dflt, long min, long max,
-	long *out, struct err *e);
+int opt_int(const struct invocation *in, const char *name, long dflt, long min, long max, long *out,
+	struct err *e);
 
 /* Notes and warnings on stderr: "evctl-cred: note: ...". */
 void program_note(const struct invocation *in, const char *fmt, ...)

@@ -7,9 +7,9 @@
 #include "state/state.h"
 
 /*
- * Appends {area, check, ok, required, is, mend} rows. With fix, what is safe to mend is mended first
- * (modes of the state's own files, orphaned objects, runs whose process is gone) and said in `fixed`.
- * No state at all is no finding: there is nothing yet that could be ill.
+ * Appends {area, check, ok, required, is, mend} rows. With fix, what is safe to mend is mended
+ * first (modes of the state's own files, orphaned objects, runs whose process is gone) and said in
+ * `fixed`. No state at all is no finding: there is nothing yet that could be ill.
  */
 int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fixed, struct err *e);
 /* What sandbox_probe() finds, as the same rows. */

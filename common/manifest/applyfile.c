@@ -410,6 +410,8 @@ int applyfile_parse(struct applyfile *a, const char *path_for_messages, const vo
 	DOC_AUTO d = doc_parse(path_for_messages, bytes, n, APPLYFILE_MAX_BYTES, e);
 	if (d && read_file(&s, d, a) == 0)
 		return 0;
+	if (!e->hint[0])
+		err_hint(e, "evctl help apply");
 	applyfile_free(a);
 	return -1;
 }

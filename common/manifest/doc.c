@@ -277,7 +277,7 @@ struct doc *doc_parse(
 		return NULL;
 	}
 	yaml_parser_set_encoding(&b.yaml, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&b.yaml, (const unsigned char *)p, n);
+	yaml_parser_set_input_string(&b.yaml, (const unsigned char *)(p ? p : ""), n);
 	int rc = build_all(&b, p, n, e);
 	yaml_parser_delete(&b.yaml);
 	if (rc < 0) {

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 /*
- * Each row's hash is BLAKE2b-256 over the row before's hash and this row's own fields, lengths first,
- * so that no row can be changed, dropped from the middle, or moved, without the chain showing it.
+ * Each row's hash is BLAKE2b-256 over the row before's hash and this row's own fields, lengths
+ * first, so that no row can be changed, dropped from the middle, or moved, without the chain
+ * showing it.
  */
 static void row_hash(unsigned char out[SEAL_HASH_BYTES], const unsigned char *prev, int64_t seq,
 	int64_t at, const char *const text[4])
@@ -30,7 +31,8 @@ static void actor_name(char *out, size_t n)
 	snprintf(out, n, "%s(%ld)", pw ? pw->pw_name : "uid", (long)getuid());
 }
 
-static int last_row(struct state *st, int64_t *seq, unsigned char prev[SEAL_HASH_BYTES], struct err *e)
+static int last_row(
+	struct state *st, int64_t *seq, unsigned char prev[SEAL_HASH_BYTES], struct err *e)
 {
 	QUERY_AUTO q =
 		db_query(st->db, e, "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", "");
@@ -47,7 +49,8 @@ static int last_row(struct state *st, int64_t *seq, unsigned char prev[SEAL_HASH
 	return 0;
 }
 
-int audit_add(struct state *st, const char *action, const char *object, json_t *detail, struct err *e)
+int audit_add(
+	struct state *st, const char *action, const char *object, json_t *detail, struct err *e)
 {
 	unsigned char prev[SEAL_HASH_BYTES] = {0}, hash[SEAL_HASH_BYTES];
 	char actor[64];
@@ -105,8 +108,7 @@ json_t *audit_list(struct state *st, struct err *e)
 			json_pack("{s:I,s:s,s:s,s:s,s:s,s:o}", "seq", (json_int_t)col_int(q, 0),
 				"at", output_time(col_int(q, 1), when, sizeof when), "actor",
 				col_text(q, 2), "action", col_text(q, 3), "object", col_text(q, 4),
-				"detail",
-				json_loads(col_text(q, 5), JSON_DECODE_ANY, NULL)));
+				"detail", json_loads(col_text(q, 5), JSON_DECODE_ANY, NULL)));
 	}
 	if (r == 0)
 		return rows;

@@ -371,7 +371,8 @@ static int put_buyer_value(struct state *st, const struct conn *c, const struct 
 		return -1;
 	int64_t id = col_int(q, 0), version = col_int(q, 1);
 	return secret_store(st, &(struct seal_id){"connection_values", id, buyer, version}, value,
-		"UPDATE connection_values SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
+		"UPDATE connection_values SET value = ?, version = ?, tail = ?, length = ?, "
+		"changed = ? "
 		"WHERE id = ?",
 		e);
 }

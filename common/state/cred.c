@@ -10,7 +10,8 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 	if (name_check_credential(name, e) < 0)
 		return -1;
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version, payer = 'buyer', sealed, value IS NOT NULL, tail, length, name "
+		"SELECT id, version, payer = 'buyer', sealed, value IS NOT NULL, tail, length, "
+		"name "
 		"FROM credentials WHERE name = ?",
 		"s", name);
 	int r = q ? query_step(q, e) : -1;
@@ -35,7 +36,8 @@ bool cred_exists(struct state *st, const char *name)
 	struct err quiet = {0};
 	int64_t n;
 	bool found = false;
-	db_number(st->db, &quiet, &n, &found, "SELECT 1 FROM credentials WHERE name = ?", "s", name);
+	db_number(
+		st->db, &quiet, &n, &found, "SELECT 1 FROM credentials WHERE name = ?", "s", name);
 	return found;
 }
 
@@ -80,8 +82,9 @@ static int replace_row(struct state *st, const struct cred *old, bool buyer_pays
 	const struct secret *value, struct err *e)
 {
 	if (db_exec(st->db, e,
-		    "UPDATE credentials SET payer = ?, sealed = ?, changed = ? WHERE id = ?", "siii",
-		    buyer_pays ? "buyer" : "stored", (int64_t)sealed, clock_real_ms(), old->id) < 0)
+		    "UPDATE credentials SET payer = ?, sealed = ?, changed = ? WHERE id = ?",
+		    "siii", buyer_pays ? "buyer" : "stored", (int64_t)sealed, clock_real_ms(),
+		    old->id) < 0)
 		return -1;
 	return value ? put_value(st, old->id, old->name, old->version + 1, value, e) : 0;
 }
@@ -105,7 +108,8 @@ int cred_add(struct state *st, const char *name, bool buyer_pays, bool sealed, b
 		r = add_row(st, name, buyer_pays, sealed, value, e);
 	}
 	return state_finish(st, r, exists ? "cred replace" : "cred add", name,
-		json_pack("{s:s,s:b}", "payer", buyer_pays ? "buyer" : "stored", "sealed", (int)sealed),
+		json_pack("{s:s,s:b}", "payer", buyer_pays ? "buyer" : "stored", "sealed",
+			(int)sealed),
 		e);
 }
 
@@ -146,7 +150,8 @@ int cred_set_sealed(struct state *st, const struct cred *c, bool sealed, struct 
 		return -1;
 	int r = db_exec(st->db, e, "UPDATE credentials SET sealed = ?, changed = ? WHERE id = ?",
 		"iii", (int64_t)sealed, clock_real_ms(), c->id);
-	return state_finish(st, r, "cred set", c->name, json_pack("{s:b}", "sealed", (int)sealed), e);
+	return state_finish(
+		st, r, "cred set", c->name, json_pack("{s:b}", "sealed", (int)sealed), e);
 }
 
 static int users_of(struct state *st, int64_t id, struct strv *users, struct err *e)
@@ -172,7 +177,8 @@ int cred_remove(struct state *st, const struct cred *c, struct err *e)
 	int r = users_of(st, c->id, &users, e);
 	if (r == 0 && users.n) {
 		STR_AUTO all = strv_join(&users, ", ");
-		err_set(e, ERR_CONFLICT, "credential '%s' is in use by: %s", c->name, all ? all : "");
+		err_set(e, ERR_CONFLICT, "credential '%s' is in use by: %s", c->name,
+			all ? all : "");
 		r = strncmp(users.v[0], "host ", 5) == 0
 			    ? err_hint(e, "evctl-bind clear %s", users.v[0] + 5)
 			    : err_hint(e, "evctl-expert rm-version EXPERT VERSION");
@@ -200,10 +206,11 @@ int cred_open(struct state *st, const struct cred *c, struct secret *out, struct
 
 /* ---- buyers -------------------------------------------------------------------------------- */
 
-static int find_expert(struct state *st, const char *expert, int64_t *id, int64_t *version, struct err *e)
+static int find_expert(
+	struct state *st, const char *expert, int64_t *id, int64_t *version, struct err *e)
 {
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT id, coalesce(published, 0) FROM experts WHERE name = ?", "s", expert);
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, coalesce(published, 0) FROM experts WHERE name = ?", "s", expert);
 	int r = q ? query_step(q, e) : -1;
 	if (r < 0)
 		return -1;
@@ -216,7 +223,8 @@ static int find_expert(struct state *st, const char *expert, int64_t *id, int64_
 	return 0;
 }
 
-json_t *cred_scope(struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e)
+json_t *cred_scope(
+	struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END || "
@@ -238,8 +246,8 @@ json_t *cred_scope(struct state *st, int64_t cred_id, int64_t expert_id, int64_t
 	return NULL;
 }
 
-static int put_buyer_value(struct state *st, const struct cred *c, int64_t expert, int64_t published,
-	const char *buyer, const struct secret *value, struct err *e)
+static int put_buyer_value(struct state *st, const struct cred *c, int64_t expert,
+	int64_t published, const char *buyer, const struct secret *value, struct err *e)
 {
 	JSON_AUTO scope = cred_scope(st, c->id, expert, published, e);
 	BUF_AUTO hosts = {0};
@@ -253,7 +261,8 @@ static int put_buyer_value(struct state *st, const struct cred *c, int64_t exper
 		    "iissi", c->id, expert, buyer, buf_str(&hosts), clock_real_ms()) < 0)
 		return -1;
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version FROM buyer_values WHERE credential = ? AND expert = ? AND buyer = ?",
+		"SELECT id, version FROM buyer_values WHERE credential = ? AND expert = ? AND "
+		"buyer = ?",
 		"iis", c->id, expert, buyer);
 	if (!q || query_step(q, e) < 0)
 		return -1;
@@ -291,7 +300,8 @@ int cred_withdraw(struct state *st, const struct cred *c, const char *expert, co
 	int r = find_expert(st, expert, &id, &published, e);
 	if (r == 0)
 		r = db_exec(st->db, e,
-			"DELETE FROM buyer_values WHERE credential = ? AND expert = ? AND buyer = ?",
+			"DELETE FROM buyer_values WHERE credential = ? AND expert = ? AND buyer = "
+			"?",
 			"iis", c->id, id, buyer);
 	if (r == 0 && db_changes(st->db) == 0) {
 		err_set(e, ERR_NOTFOUND, "buyer '%s' has supplied no '%s' for '%s'", buyer, c->name,
@@ -333,8 +343,8 @@ static json_t *cred_row(struct query *q)
 	json_t *hosts = split_hosts(col_text(q, 8));
 	const char *note = json_array_size(hosts) ? "" : "No hosts bound yet";
 	secret_mask(mask, col_text(q, 3));
-	return json_pack("{s:s,s:s,s:b,s:o,s:o,s:s,s:o,s:I,s:s,s:s}", "name", col_text(q, 0), "payer",
-		col_text(q, 1), "sealed", (int)col_int(q, 2), "hint",
+	return json_pack("{s:s,s:s,s:b,s:o,s:o,s:s,s:o,s:I,s:s,s:s}", "name", col_text(q, 0),
+		"payer", col_text(q, 1), "sealed", (int)col_int(q, 2), "hint",
 		has_value && !buyer ? json_string(mask) : json_null(), "hosts", hosts, "note", note,
 		"flags", flags_of(col_int(q, 2), has_value, col_int(q, 5)), "version",
 		(json_int_t)col_int(q, 9), "created", output_time(col_int(q, 6), created, 24),
@@ -344,9 +354,11 @@ static json_t *cred_row(struct query *q)
 json_t *cred_list(struct state *st, const char *name, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT c.name, c.payer, c.sealed, c.tail, c.value IS NOT NULL, c.length, c.created, "
+		"SELECT c.name, c.payer, c.sealed, c.tail, c.value IS NOT NULL, c.length, "
+		"c.created, "
 		"c.changed, h.texts, c.version FROM credentials c LEFT JOIN (SELECT credential, "
-		"group_concat(name || CASE port WHEN 443 THEN '' ELSE ':' || port END, ' ') AS texts "
+		"group_concat(name || CASE port WHEN 443 THEN '' ELSE ':' || port END, ' ') AS "
+		"texts "
 		"FROM (SELECT * FROM hosts WHERE credential IS NOT NULL ORDER BY name, port) "
 		"GROUP BY credential) h ON h.credential = c.id "
 		"WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",

@@ -39,7 +39,8 @@ int cred_open(struct state *st, const struct cred *c, struct secret *out, struct
  * What a stored buyer value's `hosts` column holds for the hosts that `c` unlocks in the expert's
  * published version: a sorted JSON array of "HOST FLAG..." texts. "[]" when nothing is published.
  */
-json_t *cred_scope(struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e);
+json_t *cred_scope(
+	struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e);
 
 /* name NULL: all of them. */
 json_t *cred_list(struct state *st, const char *name, struct err *e);

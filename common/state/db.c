@@ -106,7 +106,8 @@ static int check_version(struct db *db, struct err *e)
 	return 0;
 }
 
-/* A reader cannot take back what a crash left half done outside the log; a writer does by reading. */
+/* A reader cannot take back what a crash left half done outside the log; a writer does by reading.
+ */
 static void take_back(const char *path)
 {
 	struct db *db = NULL;

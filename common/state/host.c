@@ -38,7 +38,8 @@ static int check_options(bool wildcard, const struct host_options *o, struct err
 	if (o->connect_to && host_check_connect_to(o->connect_to, e) < 0)
 		return -1;
 	if (wildcard && o->allow_private && !o->connect_to) {
-		err_set(e, ERR_USAGE, "on a wildcard, '--allow-private' goes only with '--connect-to'");
+		err_set(e, ERR_USAGE,
+			"on a wildcard, '--allow-private' goes only with '--connect-to'");
 		return err_hint(e, "add --connect-to ADDR:PORT, or declare the exact host");
 	}
 	return 0;
@@ -84,14 +85,15 @@ int host_set(struct state *st, const struct host *h, const struct host_options *
 	if (check_options(h->wildcard, o, e) < 0 || state_begin(st, e) < 0)
 		return -1;
 	int r = db_exec(st->db, e,
-		"UPDATE hosts SET plain = ?, allow_private = ?, connect_to = ?, ca = ? WHERE id = ?",
+		"UPDATE hosts SET plain = ?, allow_private = ?, connect_to = ?, ca = ? WHERE id = "
+		"?",
 		"iisbi", (int64_t)o->plain, (int64_t)o->allow_private, o->connect_to,
 		(const void *)o->ca, o->ca_len, h->id);
 	return state_finish(st, r, "host set", h->text, options_detail(o), e);
 }
 
-int host_options_of(struct state *st, const struct host *h, struct host_options *o, struct buf *keep,
-	struct err *e)
+int host_options_of(struct state *st, const struct host *h, struct host_options *o,
+	struct buf *keep, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT plain, allow_private, connect_to, ca FROM hosts WHERE id = ?", "i", h->id);
@@ -146,8 +148,8 @@ int host_bind(struct state *st, const struct host *h, const struct cred *c, stru
 		c ? json_pack("{s:s}", "credential", c->name) : NULL, e);
 }
 
-json_t *host_flags(const char *name, bool allow_private, bool plain, const char *connect_to, bool ca,
-	bool bound)
+json_t *host_flags(const char *name, bool allow_private, bool plain, const char *connect_to,
+	bool ca, bool bound)
 {
 	json_t *a = json_array();
 	if (name[0] == '*')
@@ -179,8 +181,10 @@ static json_t *experts_of(struct state *st, int64_t id, struct err *e)
 json_t *host_list(struct state *st, const struct host *only, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT h.id, h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END, h.name, "
-		"h.port, h.plain, h.allow_private, h.connect_to, h.ca IS NOT NULL, c.name, h.created "
+		"SELECT h.id, h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END, "
+		"h.name, "
+		"h.port, h.plain, h.allow_private, h.connect_to, h.ca IS NOT NULL, c.name, "
+		"h.created "
 		"FROM hosts h LEFT JOIN credentials c ON c.id = h.credential "
 		"WHERE ?1 = 0 OR h.id = ?1 ORDER BY h.name, h.port",
 		"i", only ? only->id : (int64_t)0);
@@ -191,8 +195,8 @@ json_t *host_list(struct state *st, const struct host *only, struct err *e)
 		const char *key = col_text(q, 8);
 		json_array_append_new(rows,
 			json_pack("{s:s,s:s?,s:s,s:o,s:s,s:I,s:b,s:b,s:s?,s:b,s:o,s:s}", "host",
-				col_text(q, 1), "credential", key, "note",
-				key ? "" : "egress only", "flags",
+				col_text(q, 1), "credential", key, "note", key ? "" : "egress only",
+				"flags",
 				host_flags(col_text(q, 2), col_int(q, 5), col_int(q, 4),
 					col_text(q, 6), col_int(q, 7), key != NULL),
 				"name", col_text(q, 2), "port", (json_int_t)col_int(q, 3), "plain",

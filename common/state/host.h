@@ -9,8 +9,8 @@
 
 struct host_options {
 	bool allow_private, plain;
-	const char *connect_to;	    /* "ADDR:PORT" or NULL */
-	const char *ca;		    /* PEM text or NULL */
+	const char *connect_to; /* "ADDR:PORT" or NULL */
+	const char *ca;		/* PEM text or NULL */
 	size_t ca_len;
 };
 
@@ -27,14 +27,14 @@ int host_add(struct state *st, const struct host_row *row, const struct host_opt
 	const struct cred *bind, struct err *e);
 /* Sets what is in `o` as a whole. */
 int host_set(struct state *st, const struct host *h, const struct host_options *o, struct err *e);
-int host_options_of(struct state *st, const struct host *h, struct host_options *o, struct buf *keep,
-	struct err *e);
+int host_options_of(struct state *st, const struct host *h, struct host_options *o,
+	struct buf *keep, struct err *e);
 int host_remove(struct state *st, const struct host *h, struct err *e);
 /* c NULL clears. */
 int host_bind(struct state *st, const struct host *h, const struct cred *c, struct err *e);
 /* "! wildcard", "! allow-private", "! plain", "! connect-to ADDR:PORT" and "ca" of a host. */
-json_t *host_flags(const char *name, bool allow_private, bool plain, const char *connect_to, bool ca,
-	bool bound);
+json_t *host_flags(const char *name, bool allow_private, bool plain, const char *connect_to,
+	bool ca, bool bound);
 /* text NULL: all. */
 json_t *host_list(struct state *st, const struct host *only, struct err *e);
 

@@ -20,7 +20,8 @@ int name_check_credential(const char *name, struct err *e)
 	if (fits(name, LOWER UPPER "_", LOWER UPPER DIGIT "_"))
 		return 0;
 	err_set(e, ERR_USAGE, "not a credential's name: '%.20s'", name);
-	return err_hint(e, "a name is a letter or _, then letters, digits and _, at most 64 in all");
+	return err_hint(
+		e, "a name is a letter or _, then letters, digits and _, at most 64 in all");
 }
 
 int name_check(const char *what, const char *name, struct err *e)
@@ -29,7 +30,8 @@ int name_check(const char *what, const char *name, struct err *e)
 		return 0;
 	err_set(e, ERR_USAGE, "not a name for %s %s: '%.20s'", strchr("aeiou", *what) ? "an" : "a",
 		what, name);
-	return err_hint(e, "a name is a-z or 0-9, then a-z, 0-9, '.', '_' and '-', at most 64 in all");
+	return err_hint(
+		e, "a name is a-z or 0-9, then a-z, 0-9, '.', '_' and '-', at most 64 in all");
 }
 
 int name_not_found(struct state *st, const char *what, const char *name, const char *sql,

@@ -48,7 +48,8 @@ static int read_line(int fd, struct secret *out, struct err *e)
 		if (got <= 0 || c == '\n')
 			break;
 		if (n >= VALUE_MAX)
-			return err_set(e, ERR_USAGE, "the value is longer than %zu bytes", VALUE_MAX);
+			return err_set(
+				e, ERR_USAGE, "the value is longer than %zu bytes", VALUE_MAX);
 		out->data[n++] = c;
 	}
 	c = 0;

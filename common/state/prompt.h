@@ -7,7 +7,8 @@
 #include "base/program.h"
 #include "state/seal.h"
 
-/* Asks on the terminal without echo; ERR_USAGE where stdin is none, ERR_CANCELLED at end of file. */
+/* Asks on the terminal without echo; ERR_USAGE where stdin is none, ERR_CANCELLED at end of file.
+ */
 int prompt_hidden(const char *what, struct secret *out, struct err *e);
 /* Reads to end of file from the descriptor that an option names; drops one newline if trim. */
 int prompt_from_fd(const struct invocation *in, const char *option, size_t max, bool trim,

@@ -72,8 +72,8 @@ int seal_process(struct err *e)
 	return 0;
 }
 
-int seal_new_keypair(unsigned char public_key[SEAL_KEY_BYTES], struct secret *private_key,
-	struct err *e)
+int seal_new_keypair(
+	unsigned char public_key[SEAL_KEY_BYTES], struct secret *private_key, struct err *e)
 {
 	if (secret_alloc(private_key, SEAL_KEY_BYTES, e) < 0)
 		return -1;
@@ -132,8 +132,8 @@ static int open_data_key(const struct secret *private_key, const unsigned char *
 	return err_hint(e, "evctl-state status shows the fingerprint of the key that does");
 }
 
-int seal_open(const struct secret *private_key, const struct seal_id *id, const void *record, size_t n,
-	struct secret *out, struct err *e)
+int seal_open(const struct secret *private_key, const struct seal_id *id, const void *record,
+	size_t n, struct secret *out, struct err *e)
 {
 	unsigned char key[crypto_aead_xchacha20poly1305_ietf_KEYBYTES];
 	const unsigned char *at = record;
@@ -266,7 +266,8 @@ int seal_key_from_text(const struct secret *text, const struct secret *passphras
 
 /* ---- small things -------------------------------------------------------------------------- */
 
-void seal_hash(unsigned char out[SEAL_HASH_BYTES], const void *a, size_t na, const void *b, size_t nb)
+void seal_hash(
+	unsigned char out[SEAL_HASH_BYTES], const void *a, size_t na, const void *b, size_t nb)
 {
 	crypto_generichash_state st;
 	crypto_generichash_init(&st, NULL, 0, SEAL_HASH_BYTES);

@@ -3,8 +3,8 @@
  * memory that no core dump holds, and is wiped when freed.
  *
  * A sealed record is: 1 byte of format, a fresh data key sealed to the state's X25519 public key
- * (crypto_box_seal), a nonce, and XChaCha20-Poly1305 over the plain bytes with the record's table, id,
- * name and version as associated data, so that rows cannot be swapped for one another.
+ * (crypto_box_seal), a nonce, and XChaCha20-Poly1305 over the plain bytes with the record's table,
+ * id, name and version as associated data, so that rows cannot be swapped for one another.
  */
 #ifndef EVCTL_STATE_SEAL_H
 #define EVCTL_STATE_SEAL_H
@@ -40,15 +40,15 @@ struct seal_id {
 	int64_t version;
 };
 
-int seal_new_keypair(unsigned char public_key[SEAL_KEY_BYTES], struct secret *private_key,
-	struct err *e);
+int seal_new_keypair(
+	unsigned char public_key[SEAL_KEY_BYTES], struct secret *private_key, struct err *e);
 void seal_public_of(const struct secret *private_key, unsigned char public_key[SEAL_KEY_BYTES]);
 /* Needs only the public key. Appends the record to out. */
 int seal_record(const unsigned char public_key[SEAL_KEY_BYTES], const struct seal_id *id,
 	const void *p, size_t n, struct buf *out, struct err *e);
 /* ERR_KEY if the key is not the one it was sealed to, ERR_STATE if the record was tampered with. */
-int seal_open(const struct secret *private_key, const struct seal_id *id, const void *record, size_t n,
-	struct secret *out, struct err *e);
+int seal_open(const struct secret *private_key, const struct seal_id *id, const void *record,
+	size_t n, struct secret *out, struct err *e);
 /* The same record sealed to another public key: the data key is sealed anew, the bytes stay. */
 int seal_again(const struct secret *private_key, const unsigned char to[SEAL_KEY_BYTES],
 	const void *record, size_t n, struct buf *out, struct err *e);
@@ -61,7 +61,8 @@ int seal_key_from_text(const struct secret *text, const struct secret *passphras
 	struct secret *private_key, struct err *e);
 
 /* BLAKE2b-256 of up to several pieces, and SHA-256 as lower-case hex (65 bytes with NUL). */
-void seal_hash(unsigned char out[SEAL_HASH_BYTES], const void *a, size_t na, const void *b, size_t nb);
+void seal_hash(
+	unsigned char out[SEAL_HASH_BYTES], const void *a, size_t na, const void *b, size_t nb);
 void seal_sha256_hex(char out[65], const void *p, size_t n);
 /* "ab12 cd34 ..." of a public key: 32 hex digits in fours; out holds 40. */
 void seal_fingerprint(char out[40], const unsigned char public_key[SEAL_KEY_BYTES]);

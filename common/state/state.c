@@ -121,7 +121,7 @@ int state_init(struct state *st, const struct invocation *in, bool passphrase, s
 		return -1;
 	st->depth = 1;
 	if (db_exec(st->db, e, "INSERT INTO meta VALUES ('public_key', ?)", "b",
-			(const void *)st->public_key, (size_t)SEAL_KEY_BYTES) < 0 ||
+		    (const void *)st->public_key, (size_t)SEAL_KEY_BYTES) < 0 ||
 		audit_add(st, "state init", "state", NULL, e) < 0 || state_commit(st, e) < 0) {
 		db_close(&st->db);
 		unlink(path);

@@ -46,7 +46,8 @@ void state_leave(struct state *st);
 void state_rollback(struct state *st);
 
 /* One row, hash-chained to the one before. detail (may be NULL) holds names only; taken over. */
-int audit_add(struct state *st, const char *action, const char *object, json_t *detail, struct err *e);
+int audit_add(
+	struct state *st, const char *action, const char *object, json_t *detail, struct err *e);
 /*
  * Ends a change whose outcome so far is r: its audit row and the commit when r is 0, else the way
  * back. detail is taken over either way. Returns 0, or -1 with nothing changed.
@@ -62,8 +63,8 @@ int name_check_credential(const char *name, struct err *e);
 int name_check(const char *what, const char *name, struct err *e); /* expert, tool, buyer, ... */
 
 /*
- * ERR_NOTFOUND "no WHAT 'NAME'", with the near one of the names that sql (one column, no parameters)
- * lists, or else the hint that fmt makes. Returns -1.
+ * ERR_NOTFOUND "no WHAT 'NAME'", with the near one of the names that sql (one column, no
+ * parameters) lists, or else the hint that fmt makes. Returns -1.
  */
 int name_not_found(struct state *st, const char *what, const char *name, const char *sql,
 	struct err *e, const char *fmt, ...) __attribute__((format(printf, 6, 7)));

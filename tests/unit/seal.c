@@ -12,7 +12,8 @@ static void ok(bool cond, const char *what)
 	failed += !cond;
 }
 
-static enum err_code open_code(const struct secret *key, const struct seal_id *id, const struct buf *rec)
+static enum err_code open_code(
+	const struct secret *key, const struct seal_id *id, const struct buf *rec)
 {
 	SECRET_AUTO out = {0};
 	struct err e = {0};
@@ -30,7 +31,8 @@ static void test_records(void)
 	BUF_AUTO again = {0};
 	struct err e = {0};
 	struct seal_id id = {"credentials", 7, "CRM_KEY", 3};
-	ok(seal_new_keypair(pub, &key, &e) == 0 && seal_new_keypair(pub2, &key2, &e) == 0, "two keys");
+	ok(seal_new_keypair(pub, &key, &e) == 0 && seal_new_keypair(pub2, &key2, &e) == 0,
+		"two keys");
 	ok(seal_record(pub, &id, "value", 5, &rec, &e) == 0, "sealed with the public key alone");
 	ok(memmem(rec.data, rec.len, "value", 5) == NULL, "the value is not in the record");
 	ok(open_code(&key, &id, &rec) == ERR_NONE, "opens");
