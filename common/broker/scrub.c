@@ -235,6 +235,8 @@ static bool inside_gzip(const struct leak *l, const struct buf *body)
 		return true;
 	bool stopped = decode_push(d, body->data, body->len, search_piece, &w) < 0;
 	bool hit = w.s.hits > 0 || (stopped && w.total > INFLATED_MAX);
+	/* A value at the very end is held back until nothing more can follow. */
+	hit = hit || leak_guard_end(&w.s, &w.out, NULL) != 0;
 	decode_free(&d);
 	leak_stream_end(&w.s);
 	if (w.out.data)
