@@ -9,21 +9,26 @@
 /* All that a directory's trees may take; source of the largest expert stays far below. */
 #define SCAN_MEMORY_MAX ((size_t)768 << 20)
 
+static int set_up(struct scan *s)
+{
+	struct fail f;
+
+	s->arena = (struct arena){.limit = SCAN_MEMORY_MAX, .fail = &f};
+	if (setjmp(f.at))
+		return -1;
+	symtab_init(&s->syms, &s->arena);
+	s->arena.fail = NULL;
+	return 0;
+}
+
 struct scan *scan_new(void)
 {
 	struct scan *s = calloc(1, sizeof(*s));
-	struct fail f;
 
-	if (!s)
-		return NULL;
-	s->arena = (struct arena){.limit = SCAN_MEMORY_MAX, .fail = &f};
-	if (setjmp(f.at)) {
-		arena_free(&s->arena);
-		free(s);
+	if (s && set_up(s) < 0) {
+		scan_free(s);
 		return NULL;
 	}
-	symtab_init(&s->syms, &s->arena);
-	s->arena.fail = NULL;
 	return s;
 }
 
