@@ -2,7 +2,6 @@
 
 #include "base/paths.h"
 #include "manifest/schema.h"
-#include "run/reads.h"
 #include "run/runner_in.h"
 #include "state/session.h"
 
@@ -107,8 +106,6 @@ void runner_close(struct runner **out)
 	if (!r)
 		return;
 	room_close(&r->room);
-	if (r->scan)
-		scan_free(r->scan);
 	source_free(r->source);
 	expert_view_free(&r->view);
 	free(r->buyer);
@@ -134,14 +131,6 @@ bool runner_holds_source(struct runner *r, const void *p, size_t n)
 {
 	const struct source *s = runner_source(r);
 	return !s || source_find(s, p, n);
-}
-
-static const struct scan *runner_scan(struct runner *r)
-{
-	if (!r->scanned)
-		r->scan = reads_scan(&r->view.t);
-	r->scanned = true;
-	return r->scan;
 }
 
 /* ---- before the call ----------------------------------------------------------------------- */
@@ -198,17 +187,24 @@ static int hosts_now(struct going *g, struct expert_view *fresh, struct err *e)
 	return key_plan_make(r->st, fresh, r->buyer, &g->plan, e);
 }
 
+/* What the scanner knows of a tool; nothing where it had to give up: the call itself will tell. */
+static void find_needs(struct expert_view *v, const char *tool, struct verify_needs *needs)
+{
+	struct err quiet = {0};
+	verify_reads_for_tool(v, tool, needs, &quiet);
+}
+
 /* Keys that a buyer was to bring and that this tool cannot do without, into out->missing. */
 static void find_missing(struct going *g)
 {
-	STRV_AUTO required = {0};
+	VERIFY_NEEDS_AUTO needs = {0};
 	bool any = false;
 	for (size_t i = 0; i < g->plan.n; i++)
 		any |= g->plan.v[i].buyer_pays && !g->plan.v[i].there;
 	if (any)
-		reads_required(runner_scan(g->r), g->tool->entry_file, &required);
-	for (size_t i = 0; i < required.n; i++) {
-		const struct key_want *w = key_plan_find(&g->plan, required.v[i]);
+		find_needs(&g->r->view, g->tool->name, &needs);
+	for (size_t i = 0; i < needs.required.n; i++) {
+		const struct key_want *w = key_plan_find(&g->plan, needs.required.v[i]);
 		if (w && w->buyer_pays && !w->there)
 			strv_add(&g->out->missing, w->name);
 	}
@@ -219,16 +215,16 @@ static void find_missing(struct going *g)
 static void note_unsupplied(struct going *g)
 {
 	const struct run_hooks *h = &g->rq->hooks;
-	STRV_AUTO required = {0};
+	VERIFY_NEEDS_AUTO needs = {0};
 	if (!h->note || g->r->buyer)
 		return;
-	reads_required(runner_scan(g->r), g->tool->entry_file, &required);
-	for (size_t i = 0; i < required.n; i++) {
-		const struct key_want *w = key_plan_find(&g->plan, required.v[i]);
+	find_needs(&g->r->view, g->tool->name, &needs);
+	for (size_t i = 0; i < needs.required.n; i++) {
+		const struct key_want *w = key_plan_find(&g->plan, needs.required.v[i]);
 		BUF_AUTO text = {0};
 		if (w && w->there)
 			continue;
-		buf_addf(&text, "EV_KEYS['%s'] will be missing: %s", required.v[i],
+		buf_addf(&text, "EV_KEYS['%s'] will be missing: %s", needs.required.v[i],
 			w ? "the credential has no value" : "no attached host supplies it");
 		h->note(h->ctx, buf_str(&text));
 	}
@@ -246,6 +242,17 @@ static size_t memory_of(const struct going *g)
 	return most;
 }
 
+void runner_preload(struct expert_view *v, struct strv *modules)
+{
+	for (size_t t = 0; t < v->m.ntools; t++) {
+		VERIFY_NEEDS_AUTO needs = {0};
+		find_needs(v, v->m.tools[t].name, &needs);
+		for (size_t i = 0; i < needs.modules.n; i++)
+			if (!strv_has(modules, needs.modules.v[i]))
+				strv_add(modules, needs.modules.v[i]);
+	}
+}
+
 static int open_room(struct going *g, struct err *e)
 {
 	struct runner *r = g->r;
@@ -254,7 +261,7 @@ static int open_room(struct going *g, struct err *e)
 		return 0;
 	room_close(&r->room);
 	if (r->warm)
-		reads_preload(runner_scan(r), &r->view.m, &preload);
+		runner_preload(&r->view, &preload);
 	const struct room_spec spec = {.code = &r->view.t,
 		.hosts = g->hosts,
 		.nhosts = g->nhosts,

@@ -8,14 +8,13 @@
 #include "run/keys.h"
 #include "run/run.h"
 #include "run/source.h"
-#include "scan/scan.h"
+#include "verify/verify.h"
 
 struct runner {
 	struct state *st;
 	struct expert_view view;
 	char *buyer, *session;
-	bool warm, scanned;
-	struct scan *scan;     /* NULL: not yet, or the scanner gave up */
+	bool warm;
 	struct source *source; /* NULL: not yet */
 	struct room *room;     /* NULL: not yet */
 	char *share, *egress;
@@ -65,5 +64,9 @@ int finish_missing(struct going *g, struct err *e);
 
 /* The index of the expert's code; NULL without memory. */
 const struct source *runner_source(struct runner *r);
+
+/* The modules of the sandbox that the view's tools import, each once: for a zygote to import ahead.
+ */
+void runner_preload(struct expert_view *v, struct strv *modules);
 
 #endif

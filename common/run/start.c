@@ -5,7 +5,7 @@
 #include "base/paths.h"
 #include "base/proc.h"
 #include "run/keeper_in.h"
-#include "run/reads.h"
+#include "run/runner_in.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -202,10 +202,7 @@ int keeper_start(struct state *st, const struct keeper_order *o, struct session 
 		expert_load(st, o->expert, version, &v, e) < 0 || fill(s, o, &v, e) < 0)
 		return -1;
 	secret_free(&st->private_key);
-	struct scan *scan = reads_scan(&v.t);
-	reads_preload(scan, &v.m, &preload);
-	if (scan)
-		scan_free(scan);
+	runner_preload(&v, &preload);
 	struct keeper_spec k = {.idle_s = o->idle_s,
 		.room = {.hosts = v.hosts,
 			.nhosts = v.nhosts,

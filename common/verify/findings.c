@@ -178,7 +178,7 @@ static json_t *suspicious_of(const struct tree *t)
 	return out;
 }
 
-static json_t *packages_of(const struct reach *r)
+static json_t *modules_of(const struct reach *r)
 {
 	size_t n;
 	const struct scan_import *a = scan_imports(r->s, &n);
@@ -186,13 +186,13 @@ static json_t *packages_of(const struct reach *r)
 	for (size_t i = 0; r->m && i < r->m->ntools; i++)
 		json_object_set_new(out, r->m->tools[i].name, json_array());
 	for (size_t k = 0; k < n; k++) {
-		if (a[k].target || !scan_is_sandbox_package(a[k].top))
+		if (a[k].target || a[k].missing || a[k].guarded)
 			continue;
 		size_t at = file_number(r, a[k].file);
 		for (size_t i = 0; r->m && i < r->m->ntools; i++) {
 			json_t *list = json_object_get(out, r->m->tools[i].name);
-			if (tool_reaches(r, i, at) && !json_array_has(list, a[k].top))
-				json_array_append_new(list, json_string(a[k].top));
+			if (tool_reaches(r, i, at) && !json_array_has(list, a[k].module))
+				json_array_append_new(list, json_string(a[k].module));
 		}
 	}
 	return out;
@@ -211,7 +211,7 @@ json_t *findings_make(const struct manifest *m, const struct tree *t, struct err
 	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads", reads_of(&r), "dynamic",
 		dynamics_of(&r), "env_mistakes", env_mistakes_of(a.s), "modules_missing",
 		modules_missing_of(&r), "syntax_errors", syntax_errors_of(a.s), "suspicious",
-		suspicious_of(t), "packages", packages_of(&r));
+		suspicious_of(t), "modules", modules_of(&r));
 	if (!out)
 		err_set(e, ERR_FAIL, "out of memory");
 	return out;

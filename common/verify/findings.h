@@ -9,7 +9,8 @@
  *	modules_missing: [{module, file, line}]     unguarded, in a file that a tool reaches
  *	syntax_errors:   [{file, line, message}]
  *	suspicious:      [{file, why}]              files that look like keys
- *	packages:        {TOOL: [...]}              the sandbox's packages that the tool imports
+ *	modules:         {TOOL: [...]}              of the sandbox's own, that the tool imports
+ *unguarded
  *
  * tools holds the names of the tools whose entry reaches the file, and is empty where none does.
  */

@@ -308,7 +308,7 @@ void verify_needs_free(struct verify_needs *n)
 	strv_free(&n->required);
 	strv_free(&n->optional);
 	strv_free(&n->missing);
-	strv_free(&n->packages);
+	strv_free(&n->modules);
 	*n = (struct verify_needs){0};
 }
 
@@ -355,10 +355,10 @@ int verify_reads_for_tool(
 			strv_add(&out->missing, out->required.v[i]);
 	json_array_foreach(json_object_get(v->reads, "dynamic"), i, f) out->dynamic |=
 		concerns(f, tool);
-	json_array_foreach(json_object_get(json_object_get(v->reads, "packages"), tool), i, f)
-		strv_add(&out->packages, json_string_value(f));
+	json_array_foreach(json_object_get(json_object_get(v->reads, "modules"), tool), i, f)
+		strv_add(&out->modules, json_string_value(f));
 	if (optional.failed || out->required.failed || out->optional.failed ||
-		out->missing.failed || out->packages.failed)
+		out->missing.failed || out->modules.failed)
 		return err_set(e, ERR_FAIL, "out of memory");
 	return 0;
 }

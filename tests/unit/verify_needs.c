@@ -30,7 +30,7 @@ static json_t *findings(void)
 		"{'name':'O','file':'a.py','line':4,'kind':'optional','tools':['one']},"
 		"{'name':'S','file':'s.py','line':1,'kind':'required','tools':[]}],"
 		"'dynamic': [{'file':'a.py','line':5,'why':'x','tools':['two']}],"
-		"'packages': {'one': ['pandas'], 'two': []}}";
+		"'modules': {'one': ['pandas'], 'two': []}}";
 	char *json = strdup(text);
 	for (char *p = json; *p; p++)
 		*p = *p == '\'' ? '"' : *p;
@@ -68,9 +68,9 @@ static void test_needs(void)
 	ok(is(&one.required, "A,B") && is(&one.optional, "O"),
 		"a key that is both is required; files that the tool does not reach do not count");
 	ok(is(&one.missing, "B"), "a buyer's key is not missing; one without a value is");
-	ok(is(&one.packages, "pandas") && !one.dynamic, "packages; nothing dynamic");
+	ok(is(&one.modules, "pandas") && !one.dynamic, "modules; nothing dynamic");
 	ok(verify_reads_for_tool(&v, "two", &two, &e) == 0 && is(&two.required, "A") &&
-			two.dynamic && two.packages.n == 0,
+			two.dynamic && two.modules.n == 0,
 		"two");
 	ok(verify_reads_for_tool(&v, "no-such", &none, &e) == 0 && none.required.n == 0,
 		"no such tool: nothing");
