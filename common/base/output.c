@@ -115,17 +115,35 @@ size_t output_columns(void)
 	return 80;
 }
 
+/* A line may end at a blank, but a flag's '!' stays with its word. */
+static bool may_break(const char *s, size_t at)
+{
+	return s[at] == ' ' && at > 0 && s[at - 1] != '!';
+}
+
 /* How many bytes of s go on a line of so many columns: up to its last blank, else all that fit. */
 static size_t fit(const char *s, size_t columns)
 {
 	size_t seen = 0, at = 0, blank = 0;
 	for (; s[at]; at++) {
 		if ((s[at] & 0xc0) != 0x80 && seen++ == columns)
-			return blank ? blank : at;
-		if (s[at] == ' ')
+			return s[at] == ' ' ? at : blank ? blank : at;
+		if (may_break(s, at))
 			blank = at;
 	}
 	return at;
+}
+
+/* Columns of the longest part that a line end must not cut. */
+static size_t longest_word(const char *s)
+{
+	size_t most = 0, now = 0;
+	for (size_t at = 0; s[at]; at++) {
+		now = may_break(s, at) ? 0 : now + ((s[at] & 0xc0) != 0x80);
+		if (now > most)
+			most = now;
+	}
+	return most;
 }
 
 /* The next line of *rest, which moves on; what is left out between lines is the blank. */
@@ -150,27 +168,30 @@ void output_wrapped(FILE *f, const char *text, size_t indent, size_t columns)
 }
 
 #define COLUMNS_MAX 16
-#define COLUMN_LEAST 10
 #define GAP 2
 
 struct table {
 	const struct column *cols;
-	size_t n, widths[COLUMNS_MAX];
+	size_t n, widths[COLUMNS_MAX], least[COLUMNS_MAX];
 };
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
 
 static void measure(struct table *t, const json_t *rows)
 {
 	size_t i;
 	json_t *row;
 	for (t->n = 0; t->cols[t->n].title && t->n < COLUMNS_MAX; t->n++)
-		t->widths[t->n] = width(t->cols[t->n].title);
+		t->widths[t->n] = t->least[t->n] = width(t->cols[t->n].title);
 	json_array_foreach(rows, i, row)
 	{
 		for (size_t c = 0; c < t->n; c++) {
 			STR_AUTO text = cell_text(row, &t->cols[c]);
-			size_t w = text ? width(text) : 0;
-			if (w > t->widths[c])
-				t->widths[c] = w;
+			t->widths[c] = larger(t->widths[c], width(text ? text : ""));
+			t->least[c] = larger(t->least[c], longest_word(text ? text : ""));
 		}
 	}
 }
@@ -183,15 +204,16 @@ static size_t whole_width(const struct table *t)
 	return sum;
 }
 
-/* Takes from the widest column until all fit; false when that leaves too little of them. */
+/* Takes from the widest column that can give, until all fit; false when no word may be cut. */
 static bool squeeze(struct table *t, size_t columns)
 {
 	while (whole_width(t) > columns) {
-		size_t widest = 0;
-		for (size_t c = 1; c < t->n; c++)
-			if (t->widths[c] > t->widths[widest])
+		size_t widest = t->n;
+		for (size_t c = 0; c < t->n; c++)
+			if (t->widths[c] > t->least[c] &&
+				(widest == t->n || t->widths[c] > t->widths[widest]))
 				widest = c;
-		if (t->widths[widest] <= COLUMN_LEAST)
+		if (widest == t->n)
 			return false;
 		t->widths[widest]--;
 	}
@@ -245,10 +267,12 @@ static void print_table(const struct table *t, const json_t *rows)
 }
 
 static void print_members(
-	const struct column *cols, const json_t *obj, size_t label, size_t columns)
+	const struct column *cols, const json_t *obj, size_t label, size_t columns, bool empty_too)
 {
 	for (const struct column *c = cols; c->title; c++) {
 		STR_AUTO text = cell_text(obj, c);
+		if (!empty_too && (!text || !*text))
+			continue;
 		printf("%-*s ", (int)label, c->title);
 		output_wrapped(stdout, text ? text : "", label + 1, columns);
 	}
@@ -260,13 +284,12 @@ static void print_blocks(const struct table *t, const json_t *rows, size_t colum
 	size_t label = 0, i;
 	json_t *row;
 	for (size_t c = 0; c < t->n; c++)
-		if (width(t->cols[c].title) > label)
-			label = width(t->cols[c].title);
+		label = larger(label, width(t->cols[c].title));
 	json_array_foreach(rows, i, row)
 	{
 		if (i)
 			putchar('\n');
-		print_members(t->cols, row, label, columns);
+		print_members(t->cols, row, label, columns, false);
 	}
 }
 
@@ -304,7 +327,7 @@ int output_object(
 		print_json(obj);
 	bool text_form = in->output == OUTPUT_TEXT, tty = isatty(STDOUT_FILENO);
 	if (text_form && tty)
-		print_members(cols, obj, 14, output_columns());
+		print_members(cols, obj, 14, output_columns(), true);
 	for (const struct column *c = cols; in->output != OUTPUT_JSON && c->title; c++) {
 		if (text_form && tty)
 			break;

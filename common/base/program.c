@@ -2,7 +2,9 @@
 #include "base/buf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,6 +12,7 @@
 
 #include "base/complete.h"
 #include "base/json.h"
+#include "base/output.h"
 
 const struct option_spec common_options[] = {
 	{"state", 0, "DIR", "the state directory", NAME_DIR, NULL, false},
@@ -87,15 +90,42 @@ static void print_args(FILE *f, const struct arg_spec *a)
 		fprintf(f, a->optional ? " [%s%s]" : " %s%s", a->name, a->repeats ? "..." : "");
 }
 
+static size_t help_columns(FILE *f)
+{
+	return isatty(fileno(f)) ? output_columns() : SIZE_MAX;
+}
+
+/* A left part, and its help beside it, or below where the terminal is narrow. */
+static void print_pair(FILE *f, const char *left, size_t indent, const char *help)
+{
+	size_t columns = help_columns(f), n = strlen(left);
+	if (columns < 60 || (n >= indent && columns < SIZE_MAX))
+		fprintf(f, "%s\n%*s", left, (int)(indent = 8), "");
+	else
+		fprintf(f, "%s%*s", left, n < indent ? (int)(indent - n) : 1, "");
+	output_wrapped(f, help, indent, columns);
+}
+
 static void print_options(FILE *f, const struct option_spec *o)
 {
 	for (; o && o->name; o++) {
-		char left[64], letter[8] = "    ";
+		char left[80], letter[8] = "    ";
 		if (o->letter)
 			snprintf(letter, sizeof letter, "-%c, ", o->letter);
-		snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->arg ? " " : "",
+		snprintf(left, sizeof left, "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
 			o->arg ? o->arg : "");
-		fprintf(f, "  %-30s %s\n", left, o->help);
+		print_pair(f, left, 33, o->help);
+	}
+}
+
+/* A verb's options below it, in the list of all verbs. */
+static void print_verb_options(FILE *f, const struct option_spec *o)
+{
+	for (; o && o->name; o++) {
+		char left[80];
+		snprintf(left, sizeof left, "      --%s%s%s", o->name, o->arg ? " " : "",
+			o->arg ? o->arg : "");
+		print_pair(f, left, strlen(left) + 2, o->help);
 	}
 }
 
@@ -115,15 +145,15 @@ static void print_help(FILE *f, const struct program *p, const struct verb *only
 		if (v->options && v->options->name)
 			fprintf(f, " [options]");
 		fprintf(f, "\n");
-		if (!only && has_verbs)
-			fprintf(f, "      %s\n", v->help);
+		if (!only && has_verbs) {
+			fprintf(f, "      ");
+			output_wrapped(f, v->help, 6, help_columns(f));
+		}
 		if (v->options && (only || !has_verbs)) {
 			fprintf(f, "\nOptions:\n");
 			print_options(f, v->options);
 		} else {
-			for (const struct option_spec *o = v->options; o && o->name; o++)
-				fprintf(f, "      --%s%s%s  %s\n", o->name, o->arg ? " " : "",
-					o->arg ? o->arg : "", o->help);
+			print_verb_options(f, v->options);
 		}
 	}
 	if (p->options) {
@@ -513,6 +543,18 @@ static void print_error(const struct invocation *in, const struct err *e)
 		fprintf(stderr, "%s: hint: %s\n", in->program->name, e->hint);
 }
 
+/* Where whoever found the fault knew no mend, these know more. */
+static void hint_at_least(const struct invocation *in, struct err *e)
+{
+	const char *verb = in->verb && in->verb->name ? in->verb->name : "";
+	if (e->hint[0] || strcmp(in->program->name, "evctl-doctor") == 0)
+		return;
+	if (e->code == ERR_STATE || e->code == ERR_KEY)
+		err_hint(e, "evctl doctor");
+	else if (e->code == ERR_USAGE)
+		err_hint(e, "%s%s%s --help", in->program->name, *verb ? " " : "", verb);
+}
+
 static bool wants_json(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -564,10 +606,27 @@ static int work(struct invocation *in, int argc, char **argv, struct err *e)
 	return in->verb->run(in, e);
 }
 
+/*
+ * A closed 0, 1 or 2 would be the number of the next file that is opened, and what is printed would
+ * go into it. The stand-ins can be neither read nor written, so that a closed output is noticed.
+ */
+static void occupy_standard_descriptors(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		int got = open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+		if (got != fd)
+			_exit(ERR_FAIL);
+		fcntl(fd, F_SETFD, 0);
+	}
+}
+
 int program_main(const struct program *p, int argc, char **argv)
 {
 	struct err e = {0};
 	struct invocation in = {.program = p};
+	occupy_standard_descriptors();
 	if (argc == 2 && strcmp(argv[1], "--dump-spec") == 0) {
 		program_dump_spec(p, stdout);
 		return 0;
@@ -583,8 +642,10 @@ int program_main(const struct program *p, int argc, char **argv)
 		err_hint(&e, "%s%s%s --help", p->name, in.verb && in.verb->name ? " " : "",
 			in.verb && in.verb->name ? in.verb->name : "");
 	int code = r < 0 ? (int)e.code : in.exit_code;
-	if (r < 0 && !in.silent)
+	if (r < 0 && !in.silent) {
+		hint_at_least(&in, &e);
 		print_error(&in, &e);
+	}
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
 		struct err out = {0};
 		err_errno(&out, ERR_FAIL, "cannot write the output");
