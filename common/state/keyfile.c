@@ -57,6 +57,8 @@ static int read_passphrase(const struct invocation *in, const char *option, bool
 	if (prompt_hidden(
 		    twice ? "new passphrase of the private key" : "passphrase of the private key",
 		    out, e) < 0) {
+		if (e->code == ERR_CANCELLED)
+			return -1;
 		e->code = ERR_KEY;
 		return err_hint(e, "give the passphrase by --%s N", option);
 	}

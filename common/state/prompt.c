@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #define VALUE_MAX ((size_t)64 * 1024)
+#define LINE_MAX_TTY 4095 /* of Linux's line discipline: it drops the rest and says nothing */
 
 static int slurp(int fd, const char *what, size_t max, struct secret *out, struct err *e)
 {
@@ -32,14 +36,26 @@ static int slurp(int fd, const char *what, size_t max, struct secret *out, struc
 	return 0;
 }
 
+/* Waits for something to read; a signal that came meanwhile is left pending. */
+static int wait_input(int fd, int signals, struct err *e)
+{
+	struct pollfd on[] = {{fd, POLLIN, 0}, {signals, POLLIN, 0}};
+	while (poll(on, 2, -1) < 0)
+		if (errno != EINTR)
+			return err_errno(e, ERR_FAIL, "cannot wait for the terminal");
+	return on[1].revents ? err_set(e, ERR_CANCELLED, "cancelled") : 0;
+}
+
 /* One line, by bytes: no buffering library ever holds it. */
-static int read_line(int fd, struct secret *out, struct err *e)
+static int read_line(int fd, int signals, struct secret *out, struct err *e)
 {
 	size_t n = 0;
 	char c;
-	if (secret_alloc(out, VALUE_MAX + 1, e) < 0)
+	if (secret_alloc(out, LINE_MAX_TTY, e) < 0)
 		return -1;
 	for (;;) {
+		if (wait_input(fd, signals, e) < 0)
+			return -1;
 		ssize_t got = read(fd, &c, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -47,41 +63,71 @@ static int read_line(int fd, struct secret *out, struct err *e)
 			return err_set(e, ERR_CANCELLED, "cancelled");
 		if (got <= 0 || c == '\n')
 			break;
-		if (n >= VALUE_MAX)
-			return err_set(
-				e, ERR_USAGE, "the value is longer than %zu bytes", VALUE_MAX);
-		out->data[n++] = c;
+		if (n < LINE_MAX_TTY)
+			out->data[n++] = c;
 	}
 	c = 0;
+	if (n == LINE_MAX_TTY) {
+		err_set(e, ERR_USAGE, "too long for a terminal, which drops what is past %d bytes",
+			LINE_MAX_TTY);
+		return err_hint(e, "give --from-file FILE, --from-file - or --from-fd N");
+	}
 	secret_truncate(out, n);
 	return 0;
 }
 
+/* Asks with the echo off, and with the terminal as it was when this returns. */
+static int ask(
+	const char *what, const struct termios *old, int signals, struct secret *out, struct err *e)
+{
+	struct termios quiet = *old;
+	quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
+	quiet.c_lflag |= ICANON | ISIG;
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+	dprintf(STDERR_FILENO, "%s (hidden): ", what);
+	int r = read_line(STDIN_FILENO, signals, out, e);
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, old);
+	dprintf(STDERR_FILENO, "\n");
+	if (r < 0)
+		secret_free(out);
+	return r;
+}
+
+static bool pending(int sig)
+{
+	sigset_t set;
+	return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
+}
+
 int prompt_hidden(const char *what, struct secret *out, struct err *e)
 {
-	struct termios old, quiet;
+	const struct timespec now = {0};
+	struct termios old;
+	sigset_t ends, ctrl_c, before;
+	int r;
 	if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &old) < 0) {
 		err_set(e, ERR_USAGE, "no terminal to ask for the %s", what);
 		return err_hint(e, "give --from-file FILE, --from-file - or --from-fd N");
 	}
-	/* Signals wait until the echo is on again, so that no terminal is left silent. */
-	sigset_t block, before;
-	sigemptyset(&block);
-	sigaddset(&block, SIGTSTP);
-	sigprocmask(SIG_BLOCK, &block, &before);
-	quiet = old;
-	quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ISIG);
-	quiet.c_lflag |= ICANON;
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
-	dprintf(STDERR_FILENO, "%s (hidden): ", what);
-	int r = read_line(STDIN_FILENO, out, e);
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	dprintf(STDERR_FILENO, "\n");
-	if (r == 0 && out->n && memchr(out->data, 3, out->n)) /* Ctrl-C with ISIG off */
-		r = err_set(e, ERR_CANCELLED, "cancelled");
-	if (r < 0)
-		secret_free(out);
+	sigemptyset(&ctrl_c);
+	sigaddset(&ctrl_c, SIGINT);
+	ends = ctrl_c;
+	for (const int *sig = (const int[]){SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, 0}; *sig; sig++)
+		sigaddset(&ends, *sig);
+	FD_AUTO signals = signalfd(-1, &ends, SFD_CLOEXEC);
+	if (signals < 0)
+		return err_errno(e, ERR_FAIL, "cannot watch for signals");
+	/* Signals strike only once the echo is on again, so that no terminal is left silent. */
+	for (bool again = true; again;) {
+		sigprocmask(SIG_BLOCK, &ends, &before);
+		r = ask(what, &old, signals, out, e);
+		if (sigtimedwait(&ctrl_c, NULL, &now) == SIGINT && r == 0) {
+			secret_free(out);
+			r = err_set(e, ERR_CANCELLED, "cancelled");
+		}
+		again = r < 0 && pending(SIGTSTP); /* stopped: asks anew when it goes on */
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	}
 	return r;
 }
 
@@ -162,11 +208,15 @@ int secret_input(const struct invocation *in, const char *what, bool for_header,
 	return r;
 }
 
-/* The last four characters (code points); none when the bytes are not printable UTF-8. */
+/* The last four characters of 16 or more (code points, not bytes); none unless they are printable
+ * ASCII. */
 void secret_tail(char out[5], const struct secret *s)
 {
+	size_t chars = 0;
 	out[0] = '\0';
-	if (s->n < 16)
+	for (size_t i = 0; i < s->n; i++)
+		chars += ((unsigned char)s->data[i] & 0xc0) != 0x80;
+	if (chars < 16)
 		return;
 	for (size_t i = s->n - 4; i < s->n; i++)
 		if (s->data[i] <= 0x20 || s->data[i] >= 0x7f)

@@ -7,7 +7,10 @@
 #include "base/program.h"
 #include "state/seal.h"
 
-/* Asks on the terminal without echo; ERR_USAGE where stdin is none, ERR_CANCELLED at end of file.
+/*
+ * Asks on the terminal without echo. ERR_USAGE where stdin is none or the line is longer than a
+ * terminal takes, ERR_CANCELLED at end of file or Ctrl-C; other signals strike when the echo is
+ * back.
  */
 int prompt_hidden(const char *what, struct secret *out, struct err *e);
 /* Reads to end of file from the descriptor that an option names; drops one newline if trim. */
