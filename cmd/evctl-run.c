@@ -280,7 +280,7 @@ static int call_of_line(const char *line, size_t n, json_t **keep, struct run_re
 
 /* The exit code of a line; a line that is no call is answered by an error, and the next is read. */
 static int one_line(struct invocation *in, struct runner *r, const struct run_request *like,
-	const char *line, size_t n, struct err *fatal)
+	const char *line, size_t n)
 {
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = INPUT_MAX};
@@ -293,9 +293,11 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 		return (int)e.code;
 	}
 	print_envelope(&out);
-	if (write_outputs(in, &out, fatal) < 0)
-		return -1;
-	return out.cancelled ? ERR_CANCELLED : run_exit_code(out.status);
+	int code = out.cancelled ? ERR_CANCELLED : run_exit_code(out.status);
+	if (write_outputs(in, &out, &e) == 0)
+		return code;
+	program_warn(in, "run %s: %s", out.id, e.msg);
+	return code ? code : (int)e.code;
 }
 
 static FILE *open_calls(const char *path, struct err *e)
@@ -320,16 +322,16 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 		hooks_of(in, r, &like.hooks, e) < 0)
 		return -1;
 	like.timeout_ms = (int)seconds * 1000;
-	while (code >= 0 && code != ERR_CANCELLED && (n = getline(&line, &room, f)) > 0) {
+	while (code != ERR_CANCELLED && !ferror(stdout) && (n = getline(&line, &room, f)) > 0) {
 		if (strspn(line, " \t\r\n") == (size_t)n)
 			continue;
-		code = one_line(in, r, &like, line, (size_t)n, e);
+		code = one_line(in, r, &like, line, (size_t)n);
 		if (!first || code == ERR_CANCELLED)
 			first = code;
 	}
 	free(line);
 	in->exit_code = first;
-	return code < 0 ? -1 : 0;
+	return ferror(f) ? err_errno(e, ERR_FAIL, "cannot read '%s'", opt(in, "calls")) : 0;
 }
 
 static int run_calls(struct invocation *in, struct runner *r, struct err *e)
@@ -359,7 +361,11 @@ static int run(struct invocation *in, struct err *e)
 		return -1;
 	if (runner_view(r)->version == EXPERT_DRAFT && !opt_flag(in, "draft") && !who.session)
 		program_note(in, "'%s' was never published: this runs its draft", who.expert);
-	int done = who.warm ? run_calls(in, r, e) : run_one(in, r, e);
+	/* Seen before the run: what it made would be kept, but not where it was asked for. */
+	FD_AUTO outputs = opt(in, "outputs") ? place_dir(opt(in, "outputs"), true, e) : -1;
+	int done = -1;
+	if (outputs >= 0 || !opt(in, "outputs"))
+		done = who.warm ? run_calls(in, r, e) : run_one(in, r, e);
 	runner_close(&r);
 	return done;
 }

@@ -240,6 +240,11 @@ with T() as t:
     t.ok(r.code == 1 and not list((t.dir / "elsewhere").iterdir()),
          "--outputs does not write through a link", r)
 
+    runs = t.sql("SELECT count(*) FROM runs")
+    t.fails(1, "--outputs that is no directory", "evctl-run", "t", "files", "--draft", "--outputs", out / "d/0.txt",
+            hint=False)
+    t.ok(t.sql("SELECT count(*) FROM runs") == runs, "is seen before anything runs")
+
     # --debug
     r = t.run("evctl-run", "t", "add", "--draft", "--debug", "--arg", "a=1")
     t.ok(r.code == 0 and r.err == "in add\n" and r.json["sum"] == 1, "--debug shows the log", r)
@@ -277,6 +282,11 @@ with T() as t:
     r = t.run("evctl-run", "t", "--draft", "--calls", path)
     t.ok(r.code == 0 and json.loads(r.out)["result"] == "k", "--calls F", r)
     t.fails(3, "--calls that isn't there", "evctl-run", "t", "--calls", t.dir / "none", hint=False)
+    t.fails(1, "--calls that is a directory", "evctl-run", "t", "--draft", "--calls", t.dir, hint=False)
+    text = "\n".join(json.dumps({"tool": tool}) for tool in ("files", "files", "add"))
+    r = t.run("evctl-run", "t", "--draft", "--calls", "-", "--outputs", t.dir / "calls.out", stdin=text)
+    t.ok(r.code == 5 and len(r.out.splitlines()) == 3 and "exists already" in r.err,
+         "--calls goes on after outputs that are there already", r)
     t.fails(2, "--calls with a tool", "evctl-run", "t", "add", "--calls", "-")
 
     # The draft is what is on disk
