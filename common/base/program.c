@@ -61,8 +61,9 @@ const char *nearest_word(const char *word, const char *const *words)
 	size_t len = strlen(word), least = len < 4 ? 1 : 2;
 	for (; *words; words++) {
 		size_t d = distance(word, *words);
-		if (len >= 3 && strncmp(word, *words, len) == 0)
-			d = 1; /* an abbreviation */
+		size_t n = strlen(*words);
+		if (strncmp(word, *words, len < n ? len : n) == 0 && len >= 3 && n >= 4)
+			d = 1; /* an abbreviation, or the word for it */
 		if (d <= least && (!best || d < distance(word, best)))
 			best = *words;
 	}
@@ -201,6 +202,12 @@ static const struct option_spec *find_anywhere(const struct program *p, const ch
 	return NULL;
 }
 
+static int see_help(const struct invocation *in, struct err *e)
+{
+	const char *verb = in->verb && in->verb->name ? in->verb->name : "";
+	return err_hint(e, "%s%s%s --help", in->program->name, *verb ? " " : "", verb);
+}
+
 static int unknown_option(const struct invocation *in, const char *name, struct err *e)
 {
 	const struct option_spec *t[3];
@@ -213,10 +220,7 @@ static int unknown_option(const struct invocation *in, const char *name, struct 
 	words[n] = NULL;
 	const char *near = nearest_word(name, words);
 	err_set(e, ERR_USAGE, "unknown option '--%s'", name);
-	const char *verb = in->verb && in->verb->name ? in->verb->name : "";
-	if (near)
-		return err_hint(e, "did you mean '--%s'?", near);
-	return err_hint(e, "%s %s%s--help", in->program->name, verb, *verb ? " " : "");
+	return near ? err_hint(e, "did you mean '--%s'?", near) : see_help(in, e);
 }
 
 static int record(struct invocation *in, const struct option_spec *o, const char *value, struct err *e)
@@ -271,7 +275,7 @@ static int take_long(struct parser *ps, const char *word, struct err *e)
 		return record(in, plain, "", e);
 	if (ps->at >= ps->argc) {
 		err_set(e, ERR_USAGE, "option '--%s' needs a value: %s", o->name, o->arg);
-		return err_hint(e, "%s --help", in->program->name);
+		return see_help(in, e);
 	}
 	return record(in, o, ps->argv[ps->at++], e);
 }
@@ -300,7 +304,7 @@ static int take_short(struct parser *ps, const char *word, struct err *e)
 			return record(in, o, word[1] == '=' ? word + 2 : word + 1, e);
 		if (ps->at >= ps->argc) {
 			err_set(e, ERR_USAGE, "option '-%c' needs a value: %s", *word, o->arg);
-			return err_hint(e, "%s --help", in->program->name);
+			return see_help(in, e);
 		}
 		return record(in, o, ps->argv[ps->at++], e);
 	}
@@ -374,7 +378,7 @@ static int check_options(const struct invocation *in, struct err *e)
 		if (o->choices && !in_choices(in->given[i].value, o->choices)) {
 			err_set(e, ERR_USAGE, "'--%s' takes %s, not '%.60s'", o->name, o->choices,
 				in->given[i].value);
-			return err_hint(e, "%s --help", in->program->name);
+			return see_help(in, e);
 		}
 	}
 	return 0;
@@ -384,23 +388,24 @@ static int check_args(const struct invocation *in, struct err *e)
 {
 	size_t n = 0;
 	const struct arg_spec *a = in->verb->args;
-	const char *verb = in->verb->name ? in->verb->name : "";
-	const char *gap = *verb ? " " : "";
 	for (; a && a->name; a++) {
 		if (n >= in->args.n && !a->optional) {
 			err_set(e, ERR_USAGE, "missing argument: %s", a->name);
-			return err_hint(e, "%s%s%s --help", in->program->name, gap, verb);
+			return see_help(in, e);
 		}
 		if (n < in->args.n && a->choices && !in_choices(in->args.v[n], a->choices)) {
 			err_set(e, ERR_USAGE, "expected %s, not '%.60s'", a->choices, in->args.v[n]);
-			return err_hint(e, "%s%s%s --help", in->program->name, gap, verb);
+			return see_help(in, e);
 		}
 		n = a->repeats ? in->args.n : n + 1;
 	}
 	if (in->args.n > n) {
 		/* Not echoed: it may be a secret that somebody gave as an argument. */
 		err_set(e, ERR_USAGE, "too many arguments: %zu given, %zu taken", in->args.n, n);
-		return err_hint(e, "%s%s%s --help", in->program->name, gap, verb);
+		if (find_in(in->verb->options, "from-file", strlen("from-file")))
+			return err_hint(e, "a secret is never an argument: leave it out and be "
+					   "asked, or give --from-file FILE");
+		return see_help(in, e);
 	}
 	return 0;
 }

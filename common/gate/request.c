@@ -187,7 +187,7 @@ static int guard_head(struct request *r)
 		bool own = !r->c->tls && !r->v.row->plain && r->v.row->key >= 0;
 		if (!own || leak_find(r->row->guard, r->raw, r->raw_len, NULL))
 			return refuse_leak(r);
-		snprintf(r->hint, sizeof r->hint, "evctl-host set %.253s --plain", r->v.host);
+		snprintf(r->hint, sizeof r->hint, "evctl-host set %.253s --plain yes", r->v.host);
 		return refuse(r, 403, "plain", "a key would go over plain HTTP", r->hint);
 	}
 	return 0;
@@ -737,7 +737,7 @@ static void note_end(struct request *r, enum upstream_end end, const char *why)
 		[UPSTREAM_TIMEOUT] = {504, "timeout"},
 		[UPSTREAM_BROKEN] = {502, "broken"}};
 	if (end == UPSTREAM_ADDRESS && !r->v.row->allow_private)
-		snprintf(r->hint, sizeof r->hint, "evctl-host set %.253s --allow-private",
+		snprintf(r->hint, sizeof r->hint, "evctl-host set %.253s --allow-private yes",
 			r->v.host);
 	refuse(r, as[end].status, as[end].reason, why, r->hint);
 }

@@ -43,6 +43,12 @@ static int by_key_name(const void *name, const void *key)
 	return strcmp(name, ((const struct verify_key *)key)->name);
 }
 
+/* What is known of a key that the code reads; NULL for one that it does not read. */
+static const struct verify_key *find_key(const struct verify_input *in, const char *name)
+{
+	return in->nkeys ? bsearch(name, in->keys, in->nkeys, sizeof *in->keys, by_key_name) : NULL;
+}
+
 static bool is_bound_here(const struct verify_input *in, const char *name)
 {
 	for (size_t i = 0; i < in->nhosts; i++)
@@ -68,16 +74,28 @@ static void free_host(const struct verify_input *in, char out[HOST_TEXT_MAX])
 		snprintf(out, HOST_TEXT_MAX, "HOST");
 }
 
+/* What an attached host supplies and no code reads, under a name much like this one: a slip. */
+static const char *supplied_like(const struct verify_input *in, const char *name)
+{
+	for (size_t i = 0; i < in->nhosts; i++) {
+		const char *one[] = {in->hosts[i].credential_name, NULL};
+		if (one[0] && nearest_word(name, one) && !find_key(in, one[0]))
+			return one[0];
+	}
+	return NULL;
+}
+
 char *verify_hint(const struct verify_input *in, const char *name)
 {
 	struct err quiet = {0};
 	struct buf b = {0};
 	char host[HOST_TEXT_MAX];
-	const struct verify_key *k =
-		in->nkeys ? bsearch(name, in->keys, in->nkeys, sizeof *in->keys, by_key_name)
-			  : NULL;
+	const char *near;
+	const struct verify_key *k = find_key(in, name);
 	if (name_check_credential(name, &quiet) < 0)
 		buf_adds(&b, "rename the key: letters, digits and _, at most 64");
+	else if ((!k || !k->exists) && (near = supplied_like(in, name)))
+		buf_addf(&b, "did you mean EV_KEYS['%s']? Else: evctl-cred add %s", near, name);
 	else if (!k || !k->exists)
 		buf_addf(&b, "evctl-cred add %s", name);
 	else if (!k->has_value)

@@ -87,6 +87,11 @@ with T() as t:
     t.good("evctl-cred", "add", "x" * 64, "--from-file", "-", stdin="v" * 12)
     t.fails(3, "no such", "evctl-cred", "show", "CRM_KYE", hint="did you mean 'CRM_KEY'?")
     t.fails(2, "unknown verb", "evctl-cred", "lsit", hint="did you mean 'evctl-cred list'?")
+    r = t.fails(2, "a value as an argument", "evctl-cred", "add", "X", "sk-typed-by-mistake",
+                says="too many arguments", hint="a secret is never an argument")
+    t.ok("sk-typed" not in r.out + r.err, "is not said again", r)
+    t.fails(2, "an option's value left out", "evctl-cred", "set", "X", "--sealed",
+            says="needs a value: yes|no", hint="evctl-cred set --help")
     t.fails(2, "unknown option", "evctl-cred", "add", "X", "--payr", "buyer", hint="did you mean '--payer'?")
     t.fails(2, "unknown payer", "evctl-cred", "add", "X", "--payer", "me")
     r = t.run("evctl-cred", "show", "NOPE", "-o", "json")
@@ -149,6 +154,7 @@ with T() as t:
     r = t.run("evctl", "cred", "list", "-o", "json")
     t.ok(r.code == 0 and isinstance(r.json, list), "evctl NOUN", r)
     t.fails(2, "evctl of no noun", "evctl", "crde", hint="did you mean 'evctl cred'?")
+    t.fails(2, "nor of a longer word", "evctl", "credentials", hint="did you mean 'evctl cred'?")
     for p in ("evctl", "evctl-cred", "evctl-host", "evctl-bind", "evctl-state"):
         r = t.run(p, "--help")
         t.ok(r.code == 0 and "Examples" in r.out.splitlines()[2] + r.out and r.err == "", f"{p} --help", r)

@@ -200,7 +200,7 @@ def run():
     eq((a.status, len(log)), (403, n), "its own key over plain HTTP: 403")
     a = g.get("/", host="open.x.example", port=80, tls=False, headers=["X: " + raw.hex()])
     eq((a.status, a.gate), (403, "plain"), "in a header too, and the reason says so")
-    ok("--plain" in a.json()["hint"], "with the command that would allow it")
+    eq(a.json()["hint"], "evctl-host set open.x.example --plain yes", "with the command that would allow it")
     eq(g.get("/", host="open.x.example", port=80, tls=False).status, 200, "without a key: 200")
     a = g.get("/", host="sealed.x.example", port=80, tls=False, headers=["X: " + STAND])
     eq(a.status, 403, "a stand-in over plain HTTP: 403")

@@ -102,6 +102,17 @@ static void test_hints(void)
 	in.hosts = v.hosts;
 	in.nhosts = v.nhosts;
 	ok(hint_is(&in, "FREE", "evctl-bind set HOST FREE"), "two are: the person chooses");
+	add_host(&v, host("h.example", "CRM_KEY", false, false));
+	in.hosts = v.hosts;
+	in.nhosts = v.nhosts;
+	ok(hint_is(&in, "CRM_KYE", "did you mean EV_KEYS['CRM_KEY']? Else: evctl-cred add CRM_KYE"),
+		"what an attached host supplies, and no code reads, is a near name");
+	ok(hint_is(&in, "OTHER", "evctl-cred add OTHER"), "a name far from it is not");
+	struct verify_key both[] = {{"CRM_KEY", true, true, "h.example"}};
+	in.keys = both;
+	in.nkeys = 1;
+	ok(hint_is(&in, "CRM_KEY2", "evctl-cred add CRM_KEY2"),
+		"nor one beside a key that is read");
 	ok(hint_is(&in, "a b; rm -rf /", "rename the key: letters, digits and _, at most 64"),
 		"a name that no credential can have is in no command");
 }
