@@ -45,7 +45,7 @@ char *decode_put(char *to, uint32_t c)
 /* CRLF and CR to LF, and an LF at the end. */
 static struct text with_newlines(struct arena *a, const char *p, size_t n)
 {
-	struct text t = {arena_alloc(a, n + 1 + LEX_PAD), 0};
+	struct text t = {arena_alloc(a, n + 2 + LEX_PAD), 0};
 	const char *end = p + n;
 	char *to = t.s;
 
@@ -61,7 +61,8 @@ static struct text with_newlines(struct arena *a, const char *p, size_t n)
 		if (p < end && *p == '\n')
 			p++;
 	}
-	if (to == t.s || to[-1] != '\n')
+	/* A CRLF at the very end counts twice, as in CPython: 'x \\' may come before it. */
+	if (to == t.s || to[-1] != '\n' || (n > 1 && end[-1] == '\n' && end[-2] == '\r'))
 		*to++ = '\n';
 	t.n = (size_t)(to - t.s);
 	return t;

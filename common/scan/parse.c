@@ -91,5 +91,7 @@ struct parse_result parse_module(const char *text, struct symtab *syms, bool mod
 	struct seq body = parse_statements(&p);
 	if (p.lx.kind != T_EOF)
 		parse_error(&p, p.lx.kind == T_INDENT ? "unexpected indent" : "invalid syntax");
+	if (p.deep && ast_is_deeper(body, PARSE_MAX_DEPTH))
+		parse_error(&p, "too deeply nested");
 	return (struct parse_result){body, p.needs};
 }

@@ -156,11 +156,11 @@ static struct node *bracketed(
 {
 	struct place at = parse_here(p);
 
-	parse_enter(p, COST_GROUP);
+	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *n = inside(p, at);
 	parse_expect(p, close, "a closing bracket is expected");
-	parse_leave(p, COST_GROUP);
+	parse_leave(p);
 	return n;
 }
 

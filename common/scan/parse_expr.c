@@ -70,13 +70,6 @@ bool parse_starts_expression(const struct parse *p)
 	return starts[p->lx.kind];
 }
 
-/* The members of a dotted or called chain lean left: without a bound they would be a deep tree. */
-static void check_chain(struct parse *p, unsigned *links)
-{
-	if (++*links > PARSE_MAX_CHAIN)
-		parse_error(p, "expression is too long to be analysed");
-}
-
 static struct node *one(struct parse *p, enum node_kind kind, struct place at, struct node *x)
 {
 	struct node *n = PARSE_NEW(p, kind, at, one);
@@ -103,13 +96,13 @@ static struct node *call(struct parse *p, struct place at, struct node *func)
 
 static struct node *subscript(struct parse *p, struct place at, struct node *value)
 {
-	parse_enter(p, COST_SUBSCRIPT);
+	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *n = PARSE_NEW(p, E_SUBSCRIPT, at, sub);
 	n->sub.value = value;
 	n->sub.index = parse_slices(p);
 	parse_expect(p, T_RSQB, "']' is expected");
-	parse_leave(p, COST_SUBSCRIPT);
+	parse_leave(p);
 	return n;
 }
 
@@ -119,7 +112,7 @@ struct node *parse_primary(struct parse *p)
 	struct node *n = parse_atom(p);
 	unsigned links = 0;
 
-	for (;; check_chain(p, &links)) {
+	for (;; parse_link(p, &links)) {
 		switch (p->lx.kind) {
 		case T_DOT:
 			n = attribute(p, at, n);
@@ -146,18 +139,18 @@ static struct node *prefix(struct parse *p, enum level min)
 	case K_NOT:
 		if (min > L_NOT)
 			parse_error(p, "invalid syntax");
-		parse_enter(p, COST_NOT);
+		parse_enter(p);
 		lex_next(&p->lx);
 		n = one(p, E_UNARY, at, binary(p, L_NOT));
-		parse_leave(p, COST_NOT);
+		parse_leave(p);
 		break;
 	case T_PLUS:
 	case T_MINUS:
 	case T_TILDE:
-		parse_enter(p, COST_SIGN);
+		parse_enter(p);
 		lex_next(&p->lx);
 		n = one(p, E_UNARY, at, binary(p, L_UNARY));
-		parse_leave(p, COST_SIGN);
+		parse_leave(p);
 		break;
 	case K_AWAIT:
 		lex_next(&p->lx);
@@ -239,9 +232,9 @@ static struct node *arithmetic(
 	lex_next(&p->lx);
 	n->two.a = left;
 	if (level == L_POWER) {
-		parse_enter(p, COST_POWER);
+		parse_enter(p);
 		n->two.b = binary(p, L_UNARY);
-		parse_leave(p, COST_POWER);
+		parse_leave(p);
 	} else {
 		n->two.b = binary(p, level + 1);
 	}
@@ -263,7 +256,7 @@ static struct node *binary(struct parse *p, enum level min)
 		} else if (level == L_COMPARE) {
 			n = comparison(p, at, n);
 		} else {
-			check_chain(p, &links);
+			parse_link(p, &links);
 			n = arithmetic(p, at, n, level);
 		}
 	}
@@ -278,12 +271,12 @@ static struct node *lambda(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, E_LAMBDA, parse_here(p), lambda);
 
-	parse_enter(p, COST_LAMBDA);
+	parse_enter(p);
 	lex_next(&p->lx);
 	n->lambda.params = parse_params(p, T_COLON);
 	parse_expect(p, T_COLON, "':' is expected");
 	n->lambda.body = parse_expression(p);
-	parse_leave(p, COST_LAMBDA);
+	parse_leave(p);
 	return n;
 }
 
@@ -301,9 +294,9 @@ struct node *parse_expression(struct parse *p)
 	n->three.b = then;
 	n->three.a = binary(p, L_OR);
 	parse_expect(p, K_ELSE, "'else' is expected");
-	parse_enter(p, COST_IFEXP);
+	parse_enter(p);
 	n->three.c = parse_expression(p);
-	parse_leave(p, COST_IFEXP);
+	parse_leave(p);
 	return n;
 }
 
@@ -468,7 +461,7 @@ void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bo
 	uint32_t mark = p->depth;
 	bool named = false, unpacked = false;
 
-	parse_enter(p, COST_CALL);
+	parse_enter(p);
 	lex_next(&p->lx);
 	while (p->lx.kind != T_RPAR) {
 		argument(p, &named, &unpacked);
@@ -484,5 +477,5 @@ void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bo
 	}
 	parse_expect(p, T_RPAR, "')' is expected");
 	split_arguments(p, mark, args, keywords);
-	parse_leave(p, COST_CALL);
+	parse_leave(p);
 }

@@ -12,18 +12,25 @@ struct parse {
 	/* nodes of lists that are not complete yet */
 	struct node **stack;
 	uint32_t depth, room;
-	/* how deep CPython's parser would be, and where it gives up */
-	int level;
-	int needs;
+	int level; /* of nesting */
+	int needs; /* as in struct parse_result */
 	bool modern;
+	bool deep; /* the tree must be measured */
 };
 
 struct place {
 	uint32_t line, col;
 };
 
-#define PARSE_MAX_LEVEL 6000 /* CPython's MAXSTACK */
-#define PARSE_MAX_CHAIN 2950 /* left-leaning trees deeper than this, ast.parse cannot convert */
+/*
+ * A tree of more than so many levels ast.parse cannot make (brackets and blocks are limited before
+ * that). Nothing nests deeper while it is parsed, and no chain of operators, attributes or calls,
+ * which make a tree that leans to the left, is longer; so later walks may recurse.
+ */
+#define PARSE_MAX_DEPTH 2988
+/* Modest nesting cannot add up to that and need not be measured. */
+#define PARSE_DEEP_NESTING 60
+#define PARSE_DEEP_CHAIN 8
 
 _Noreturn void parse_error(struct parse *p, const char *message);
 _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message);
@@ -49,35 +56,27 @@ static inline struct place parse_at(const struct node *n)
 	return (struct place){n->line, n->col};
 }
 
-static inline void parse_enter(struct parse *p, int cost)
+static inline void parse_enter(struct parse *p)
 {
-	p->level += cost;
-	if (p->level > PARSE_MAX_LEVEL)
+	if (++p->level > PARSE_DEEP_NESTING)
+		p->deep = true;
+	if (p->level > PARSE_MAX_DEPTH)
 		parse_error(p, "too deeply nested");
 }
 
-static inline void parse_leave(struct parse *p, int cost)
+static inline void parse_leave(struct parse *p)
 {
-	p->level -= cost;
+	p->level--;
 }
 
-/*
- * How many levels of its own stack CPython's parser uses up for each level of nesting; measured
- * against it (tests/scan/limits.t).
- */
-enum parse_cost {
-	COST_GROUP = 1,
-	COST_CALL = 1,
-	COST_SUBSCRIPT = 1,
-	COST_NOT = 1,
-	COST_SIGN = 1,
-	COST_POWER = 1,
-	COST_LAMBDA = 1,
-	COST_IFEXP = 1,
-	COST_BLOCK = 1,
-	COST_ELIF = 1,
-	COST_PATTERN = 1,
-};
+/* One more link of a chain. */
+static inline void parse_link(struct parse *p, unsigned *links)
+{
+	if (++*links > PARSE_DEEP_CHAIN)
+		p->deep = true;
+	if (*links > PARSE_MAX_DEPTH)
+		parse_error(p, "expression is too long to be analysed");
+}
 
 /* parse_expr.c: the grammar's rules of these names */
 struct node *parse_expression(struct parse *p);

@@ -80,8 +80,7 @@ static struct node *dotted(struct parse *p, struct place at, struct sym *name)
 
 	n->name = name;
 	while (parse_accept(p, T_DOT)) {
-		if (++links > PARSE_MAX_CHAIN)
-			parse_error(p, "pattern is too long to be analysed");
+		parse_link(p, &links);
 		struct node *a = PARSE_NEW(p, E_ATTR, at, attr);
 		a->attr.value = n;
 		a->attr.name = parse_name(p);
@@ -128,7 +127,7 @@ static struct node *class_pattern(struct parse *p, struct place at, struct node 
 	uint32_t mark = p->depth, names = 0, room = 0;
 
 	n->pclass.cls = cls;
-	parse_enter(p, COST_PATTERN);
+	parse_enter(p);
 	lex_next(&p->lx);
 	while (p->lx.kind != T_RPAR) {
 		class_argument(p, n, &names, &room);
@@ -136,7 +135,7 @@ static struct node *class_pattern(struct parse *p, struct place at, struct node 
 			break;
 	}
 	parse_expect(p, T_RPAR, "')' is expected");
-	parse_leave(p, COST_PATTERN);
+	parse_leave(p);
 	struct seq all = parse_take(p, mark);
 	n->pclass.args = (struct seq){all.v, all.n - names};
 	n->pclass.values = (struct seq){all.v + (all.n - names), names};
@@ -192,7 +191,7 @@ static struct node *parenthesised(struct parse *p, struct place at)
 {
 	struct node *n;
 
-	parse_enter(p, COST_PATTERN);
+	parse_enter(p);
 	lex_next(&p->lx);
 	if (p->lx.kind == T_RPAR) {
 		n = sequence(p, at, NULL, T_RPAR);
@@ -204,18 +203,18 @@ static struct node *parenthesised(struct parse *p, struct place at)
 			parse_error_at(p, n, "cannot use a starred pattern here");
 	}
 	parse_expect(p, T_RPAR, "')' is expected");
-	parse_leave(p, COST_PATTERN);
+	parse_leave(p);
 	return n;
 }
 
 static struct node *bracketed(struct parse *p, struct place at)
 {
-	parse_enter(p, COST_PATTERN);
+	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *first = p->lx.kind == T_RSQB ? NULL : star_or_pattern(p);
 	struct node *n = sequence(p, at, first, T_RSQB);
 	parse_expect(p, T_RSQB, "']' is expected");
-	parse_leave(p, COST_PATTERN);
+	parse_leave(p);
 	return n;
 }
 
@@ -248,7 +247,7 @@ static struct node *mapping(struct parse *p, struct place at)
 	struct node *n = PARSE_NEW(p, P_MAPPING, at, mapping);
 	uint32_t mark = p->depth;
 
-	parse_enter(p, COST_PATTERN);
+	parse_enter(p);
 	lex_next(&p->lx);
 	while (p->lx.kind != T_RBRACE) {
 		if (parse_accept(p, T_DSTAR)) {
@@ -263,7 +262,7 @@ static struct node *mapping(struct parse *p, struct place at)
 			break;
 	}
 	parse_expect(p, T_RBRACE, "'}' is expected");
-	parse_leave(p, COST_PATTERN);
+	parse_leave(p);
 	struct seq all = parse_take(p, mark);
 	n->mapping.keys = (struct seq){all.v, all.n / 2};
 	n->mapping.values.n = all.n / 2;

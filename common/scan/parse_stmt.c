@@ -123,19 +123,26 @@ static struct node *delete (struct parse *p, struct place at)
 	return n;
 }
 
+/* a.b.c, as one name */
 static struct sym *dotted_name(struct parse *p)
 {
 	struct sym *y = parse_name(p);
+	size_t n = y->len, room = 0;
+	char *s = NULL;
 
 	while (parse_accept(p, T_DOT)) {
 		struct sym *more = parse_name(p);
-		char *s = arena_alloc(p->arena, (size_t)y->len + more->len + 2);
-		memcpy(s, y->s, y->len);
-		s[y->len] = '.';
-		memcpy(s + y->len + 1, more->s, more->len);
-		y = sym_intern(p->syms, s, (size_t)y->len + more->len + 1);
+		if (n + more->len + 1 > room) {
+			const char *old = s ? s : y->s;
+			room = 2 * (n + more->len + 1);
+			s = arena_alloc(p->arena, room);
+			memcpy(s, old, n);
+		}
+		s[n++] = '.';
+		memcpy(s + n, more->s, more->len);
+		n += more->len;
 	}
-	return y;
+	return s ? sym_intern(p->syms, s, n) : y;
 }
 
 static struct node *import_alias(struct parse *p, struct sym *name(struct parse *))
@@ -290,9 +297,9 @@ struct seq parse_block(struct parse *p)
 		return parse_take(p, mark);
 	}
 	parse_expect(p, T_INDENT, "an indented block is expected");
-	parse_enter(p, COST_BLOCK);
+	parse_enter(p);
 	struct seq body = parse_statements(p);
-	parse_leave(p, COST_BLOCK);
+	parse_leave(p);
 	parse_expect(p, T_DEDENT, "unexpected indent");
 	return body;
 }
@@ -319,9 +326,9 @@ static struct node *if_stmt(struct parse *p)
 		return n;
 	}
 	uint32_t mark = p->depth;
-	parse_enter(p, COST_ELIF);
+	parse_enter(p);
 	parse_push(p, if_stmt(p));
-	parse_leave(p, COST_ELIF);
+	parse_leave(p);
 	n->cond.orelse = parse_take(p, mark);
 	return n;
 }
@@ -596,9 +603,9 @@ static struct node *match_stmt(struct parse *p)
 	struct node *n = PARSE_NEW(p, S_MATCH, parse_here(&saved), match);
 	lex_next(&p->lx);
 	n->match.subject = subject;
-	parse_enter(p, COST_BLOCK);
+	parse_enter(p);
 	n->match.cases = parse_cases(p);
-	parse_leave(p, COST_BLOCK);
+	parse_leave(p);
 	return n;
 }
 

@@ -374,7 +374,7 @@ static void modern_field(
 	char conversion = 0;
 	struct node *spec = NULL;
 
-	parse_enter(p, COST_GROUP);
+	parse_enter(p);
 	lex_next(&p->lx); /* the brace */
 	p->lx.fs_level = p->lx.level;
 	const char *start = p->lx.at;
@@ -403,7 +403,7 @@ static void modern_field(
 		parse_error(p, "f-string: expecting '}'");
 	p->lx.fs_level = outer;
 	push_field(p, b->first, value, conversion, spec);
-	parse_leave(p, COST_GROUP);
+	parse_leave(p);
 }
 
 static void modern_pieces(

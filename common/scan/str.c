@@ -55,6 +55,41 @@ static int64_t ideograph(const char *digits, size_t n)
 	return is_ideograph(c) ? (int64_t)c : -1;
 }
 
+/* The longest of n parts that s begins with; -1 if none does. */
+static int longest_part(const char **s, const char *const *parts, int n)
+{
+	int best = -1;
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++) {
+		size_t k = strlen(parts[i]);
+		if ((best < 0 || k > len) && strncmp(*s, parts[i], k) == 0) {
+			best = i;
+			len = k;
+		}
+	}
+	*s += len;
+	return best;
+}
+
+/* What is behind "HANGUL SYLLABLE ": an initial, a vowel, a final, in capitals. */
+static int64_t syllable(const char *s)
+{
+	static const char *const initial[] = {"G", "GG", "N", "D", "DD", "R", "M", "B", "BB", "S",
+		"SS", "", "J", "JJ", "C", "K", "T", "P", "H"};
+	static const char *const vowel[] = {"A", "AE", "YA", "YAE", "EO", "E", "YEO", "YE", "O",
+		"WA", "WAE", "OE", "YO", "U", "WEO", "WE", "WI", "YU", "EU", "YI", "I"};
+	static const char *const final[] = {"", "G", "GG", "GS", "N", "NJ", "NH", "D", "L", "LG",
+		"LM", "LB", "LS", "LT", "LP", "LH", "M", "B", "BS", "S", "SS", "NG", "J", "C", "K",
+		"T", "P", "H"};
+	int l = longest_part(&s, initial, 19), v = longest_part(&s, vowel, 21);
+	int t = longest_part(&s, final, 28);
+
+	if (l < 0 || v < 0 || t < 0 || *s)
+		return -1;
+	return 0xAC00 + (l * 21 + v) * 28 + t;
+}
+
 static int compare_alias(const void *key, const void *member)
 {
 	return strcasecmp(key, ((const struct scan_alias *)member)->name);
@@ -62,7 +97,7 @@ static int compare_alias(const void *key, const void *member)
 
 int64_t str_named_char(const char *name, size_t n)
 {
-	static const char cjk[] = "CJK UNIFIED IDEOGRAPH-";
+	static const char cjk[] = "CJK UNIFIED IDEOGRAPH-", hangul[] = "HANGUL SYLLABLE ";
 	char z[NAME_MAX_LEN + 1];
 
 	if (n == 0 || n > NAME_MAX_LEN || memchr(name, '\0', n))
@@ -71,6 +106,8 @@ int64_t str_named_char(const char *name, size_t n)
 	z[n] = '\0';
 	if (strncmp(z, cjk, sizeof(cjk) - 1) == 0)
 		return ideograph(z + sizeof(cjk) - 1, n - (sizeof(cjk) - 1));
+	if (strncmp(z, hangul, sizeof(hangul) - 1) == 0)
+		return syllable(z + sizeof(hangul) - 1);
 	ucs4_t c = unicode_name_character(z);
 	if (c == UNINAME_INVALID) {
 		const struct scan_alias *a =
@@ -79,9 +116,7 @@ int64_t str_named_char(const char *name, size_t n)
 	}
 	/* Syllables are made by rule, and CPython's rule knows capitals only. */
 	if (c >= 0xAC00 && c <= 0xD7A3)
-		for (size_t i = 0; i < n; i++)
-			if (z[i] >= 'a' && z[i] <= 'z')
-				return -1;
+		return -1;
 	return c;
 }
 
