@@ -122,7 +122,7 @@ install: all
 	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man $(BASHDIR) $(ZSHDIR) $(FISHDIR)
 	install -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
 	install -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
-	cp -R $(O)/share/evctl/cell share/demo $(SHARE)/evctl
+	cp -R $(O)/share/evctl/cell share/demo share/ci $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \
 		install -D -m 644 $$m $(SHARE)/man/man$$s/$$(basename $$m); done; done
@@ -155,11 +155,12 @@ sanitize:
 
 # Each fuzz target for FUZZ_SECONDS, starting from its corpus where it has one.
 FUZZ_SECONDS ?= 30
+FUZZ_TARGETS ?= $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_FLAGS = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined
 fuzz:
 	@$(MAKE) --no-print-directory -s O=$(O)/fuzz CC=clang HARDEN=-fPIE \
 		CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" $(O)/fuzz/libevctl.a
-	@for f in $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)); do \
+	@for f in $(FUZZ_TARGETS); do \
 		mkdir -p $(O)/fuzz/corpus/$$f && \
 		clang $(FUZZ_FLAGS) -fsanitize=fuzzer -D_GNU_SOURCE -std=gnu17 -Icommon $(PKG_CFLAGS) \
 			-o $(O)/fuzz/$$f tests/fuzz/$$f.c $(O)/fuzz/libevctl.a $(PKG_LIBS) && \
