@@ -128,6 +128,17 @@ static void warn_of_key(struct invocation *in, const struct backup_info *b, bool
 			b->fingerprint);
 }
 
+/* Where there is no state yet, nothing is lost and nobody asked. */
+static int confirm_replacing(
+	const struct invocation *in, const char *dir, const struct backup_info *b, struct err *e)
+{
+	STR_AUTO db = path_join(dir, "state.db");
+	if (db && !file_exists(db))
+		return 0;
+	return program_confirm(
+		in, e, "replace the state in '%s' by the backup of %s", dir, b->created);
+}
+
 static int run_restore(struct invocation *in, struct err *e)
 {
 	BACKUP_INFO_AUTO told = {0};
@@ -135,9 +146,7 @@ static int run_restore(struct invocation *in, struct err *e)
 	const char *from = arg(in, 0);
 	bool have_key;
 	STR_AUTO dir = state_dir(in, e);
-	if (!dir || backup_read(from, &told, e) < 0 ||
-		program_confirm(in, e, "replace the state in '%s' by the backup of %s", dir,
-			told.created) < 0 ||
+	if (!dir || backup_read(from, &told, e) < 0 || confirm_replacing(in, dir, &told, e) < 0 ||
 		backup_restore(in, from, &b, e) < 0)
 		return -1;
 	warn_of_key(in, &b, &have_key);
