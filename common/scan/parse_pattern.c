@@ -138,7 +138,7 @@ static struct node *class_pattern(struct parse *p, struct place at, struct node 
 	parse_leave(p);
 	struct seq all = parse_take(p, mark);
 	n->pclass.args = (struct seq){all.v, all.n - names};
-	n->pclass.values = (struct seq){all.v + (all.n - names), names};
+	n->pclass.values = (struct seq){names ? all.v + (all.n - names) : NULL, names};
 	return n;
 }
 

@@ -60,6 +60,8 @@ static void add_literal(
 	const char *wrong = NULL;
 	size_t len = n;
 
+	if (!n)
+		return;
 	reserve(p, b, n);
 	if (flags & LEX_RAW || !memchr(s, '\\', n))
 		memcpy(b->text + b->n, s, n);
