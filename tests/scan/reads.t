@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# Every clause of the scanner's conventions (reads.md), case by case, from tests/scan/cases/*.txt.
+#
+# A case begins with "=== what it shows". Its files begin with "--- NAME" (tool.py if there is none).
+# What is expected stands behind "#!" on the line that it is expected of, comma-separated:
+#   R KEY  a required read        O KEY  an optional one      D  a dynamic use
+#   E KEY  an environment mistake  M MODULE  a missing module
+# "#!! FILE LINE what, what" says the same of another line, and "#!! syntax" that a file does not parse.
+# What is not said must not be reported.
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import scanlib  # noqa: E402
+
+CASES = os.path.join(scanlib.HERE, "cases")
+KINDS = {"R": "required", "O": "optional"}
+
+
+def expect(want, file, line, text):
+    for item in text.split(","):
+        kind, _, name = item.strip().partition(" ")
+        if kind in KINDS:
+            want.add(("read", file, line, name, KINDS[kind]))
+        elif kind in "DEM" and kind:
+            want.add(({"D": "dynamic", "E": "env", "M": "module"}[kind], file, line, name))
+        else:
+            raise ValueError(f"{file}:{line}: what is {item!r}?")
+
+
+def parse(text):
+    """The files of a case, and what is expected of it."""
+    files, want, name, lines = {}, set(), None, []
+    syntax = False
+    for line in text.split("\n") + ["--- "]:
+        if line.startswith("--- "):
+            if name or any(lines):
+                files[name or "tool.py"] = "\n".join(lines)
+            name, lines = line[4:].strip(), []
+        elif line.startswith("#!! "):
+            if line[4:].strip() == "syntax":
+                syntax = True
+                continue
+            file, at, rest = line[4:].split(" ", 2)
+            expect(want, file, int(at), rest)
+        else:
+            lines.append(line)
+            if "#!" in line:
+                expect(want, name or "tool.py", len(lines), line.split("#!")[1])
+    return files, want, syntax
+
+
+def run(files):
+    with tempfile.TemporaryDirectory() as tmp:
+        for name, text in files.items():
+            path = os.path.join(tmp, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8", newline="") as f:
+                f.write(text)
+        out = subprocess.run([scanlib.SCAN, tmp], capture_output=True, check=True)
+    return json.loads(out.stdout)
+
+
+def found(got):
+    out = {("read", r["file"], r["line"], r["name"], r["kind"]) for r in got["reads"]}
+    out |= {("dynamic", d["file"], d["line"], "") for d in got["dynamic"]}
+    out |= {("env", e["file"], e["line"], e["name"]) for e in got["env_mistakes"]}
+    out |= {("module", i["file"], i["line"], i["module"]) for i in got["imports"]
+            if i["missing"] and not i["guarded"]}
+    return out
+
+
+only = sys.argv[1:]
+number = 0
+for source in sorted(os.listdir(CASES)):
+    with open(os.path.join(CASES, source), encoding="utf-8") as f:
+        cases = re.split(r"^=== ?", f.read(), flags=re.M)[1:]
+    for case in cases:
+        title, _, text = case.partition("\n")
+        if only and not any(o in source + " " + title for o in only):
+            continue
+        number += 1
+        files, want, syntax = parse(text)
+        got = run(files)
+        have = found(got)
+        good = have == want and got["syntax_error"] == syntax
+        print(f"{'ok' if good else 'not ok'} {number} - {source[:-4]}: {title}")
+        if not good:
+            for x in sorted(want - have):
+                print(f"#   missing {x}")
+            for x in sorted(have - want):
+                print(f"#   extra   {x}")
+            if got["syntax_error"] != syntax:
+                print(f"#   syntax_error {got['syntax_error']} {got['syntax_errors']}")
+print(f"1..{number}")
