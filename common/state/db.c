@@ -128,7 +128,11 @@ static bool has_journal(const char *path)
 int db_open(struct db **out, const char *path, bool read_only, struct err *e)
 {
 	*out = NULL;
-	if (access(path, F_OK) < 0) {
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0) {
+		if (errno != ENOENT && errno != ENOTDIR) {
+			err_errno(e, ERR_STATE, "cannot read the state file '%s'", path);
+			return err_hint(e, "be its owner, or name another --state DIR");
+		}
 		err_set(e, ERR_STATE, "there is no state file: '%s'", path);
 		return err_hint(e, "evctl init");
 	}

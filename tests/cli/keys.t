@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """The private key: where it is looked for, who may read it, passphrases, wrong keys."""
+import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import T
+from tap import BIN, T
 
 with T() as t:
     def key_line(**kw):
@@ -76,3 +78,14 @@ with T() as t:
     (t.dir / "junk").chmod(0o600)
     t.ok("not an evctl private key" in key_line(env={"EVCTL_KEY_FILE": str(t.dir / "junk")}),
          "junk is no key")
+
+    # A state file that may not be read is there, and no init is advised. Root reads all; without these two, not.
+    mine = [] if os.getuid() else ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    list_it = [*mine, str(BIN / "evctl-cred"), "list", "-o", "json"]
+    done = subprocess.run(list_it, env=t.env, capture_output=True, text=True)
+    t.ok(done.returncode == 0, "control: it lists", done)
+    (t.home / "state.db").chmod(0)
+    done = subprocess.run(list_it, env=t.env, capture_output=True, text=True)
+    error = json.loads(done.stderr)["error"]
+    t.ok(done.returncode == 9 and "cannot read the state file" in error["message"] and
+         "init" not in error["hint"], "a state of somebody else's is not missing", done)
