@@ -91,7 +91,7 @@ with T() as t:
                 name = "--" + o["name"]
                 if o["arg"]:
                     turn(p, *verb, *need, name)
-                    for x in ("", "x", "-1", "9" * 20, "/nonexistent/x") if not serves else ():
+                    for x in ("", "x", "-1", "9" * 20, f"{t.dir}/none/x") if not serves else ():
                         turn(p, *verb, *need, name, x)
                 elif o["name"] not in ("help", "version"):
                     turn(p, *verb, *need, name + "=x")
@@ -100,7 +100,7 @@ with T() as t:
             every = [w for o in v["options"] if o["arg"] for w in ("--" + o["name"], value_of(o))]
             turn(p, *verb, *need)
             turn(p, *verb, *need, *every)
-            for home in ("/nonexistent", "/dev/null"):
+            for home in ("/dev/null/none", "/dev/null"):
                 turn(p, *verb, *need, env={"EVCTL_HOME": home})
         turn(p, "nope")
     t.ok(not wrong, "each wrong turn: one error, a hint where a command mends it, nothing on stdout",
