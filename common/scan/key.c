@@ -9,13 +9,18 @@
 #define MAX_VALUES 512
 #define MAX_BYTES 1024
 #define MAX_DEPTH 100
+/*
+ * Expressions inside one another, those that names lead to included: a hundred names for the ends
+ * of deep expressions would otherwise need a hundred times the stack that one of them does.
+ */
+#define MAX_NESTING 3000
 
 /* Where an expression is evaluated. */
 struct at {
 	struct scan *s;
 	struct scope *scope;
 	struct loop *loop;
-	int depth;
+	int depth, nesting;
 };
 
 static struct texts values(struct at *at, struct node *n);
@@ -178,7 +183,7 @@ static struct elements named_elements(struct at *at, struct node *n)
 		return (struct elements){0};
 	if (n->kind == E_NAME && n->op == NAME_PLAIN && n->name->mutated)
 		return (struct elements){0};
-	struct at there = {at->s, b->scope, b->loop, at->depth + 1};
+	struct at there = {at->s, b->scope, b->loop, at->depth + 1, at->nesting};
 	return elements(&there, b->node);
 }
 
@@ -249,7 +254,7 @@ static enum view split_view(struct node **n)
 /* What a loop's target gets. */
 static struct texts loop_values(struct at *from, const struct binding *b)
 {
-	struct at at = {from->s, b->scope, b->loop, from->depth + 1};
+	struct at at = {from->s, b->scope, b->loop, from->depth + 1, from->nesting};
 	struct node *iter = b->node;
 	enum view view = split_view(&iter);
 	struct elements e = elements(&at, iter);
@@ -270,14 +275,29 @@ static struct texts loop_values(struct at *from, const struct binding *b)
 	return t;
 }
 
-static struct texts binding_values(struct at *from, const struct binding *b)
+static struct texts fresh_values(struct at *from, const struct binding *b)
 {
 	if (b->kind == BIND_FOR)
 		return loop_values(from, b);
 	if (b->kind != BIND_VALUE || from->depth >= MAX_DEPTH)
 		return unknown();
-	struct at at = {from->s, b->scope, b->loop, from->depth + 1};
+	struct at at = {from->s, b->scope, b->loop, from->depth + 1, from->nesting};
 	return values(&at, b->node);
+}
+
+/* Kept: loops over one another's variables would need time exponential in their number. */
+static struct texts binding_values(struct at *from, struct binding *b)
+{
+	if (b->keys_state == KEYS_BUSY)
+		return unknown();
+	if (b->keys_state == KEYS_NEW) {
+		b->keys_state = KEYS_BUSY;
+		struct texts t = fresh_values(from, b);
+		b->keys = arena_alloc(&from->s->arena, sizeof(t));
+		*b->keys = t;
+		b->keys_state = KEYS_DONE;
+	}
+	return *b->keys;
 }
 
 /*
@@ -287,9 +307,9 @@ static struct texts binding_values(struct at *from, const struct binding *b)
 static struct texts loop_var_values(struct at *at, const struct var *v)
 {
 	for (struct loop *loop = at->loop; loop; loop = loop->up) {
-		const struct binding *own = NULL;
+		struct binding *own = NULL;
 		bool again = false;
-		for (const struct binding *b = v->bindings; b; b = b->next) {
+		for (struct binding *b = v->bindings; b; b = b->next) {
 			if (b->kind == BIND_FOR && b->own == loop) {
 				again |= own != NULL;
 				own = b;
@@ -300,7 +320,7 @@ static struct texts loop_var_values(struct at *at, const struct var *v)
 		if (again)
 			return unknown();
 		if (own)
-			return loop_values(at, own);
+			return binding_values(at, own);
 	}
 	return unknown();
 }
@@ -309,18 +329,9 @@ static struct texts var_values(struct at *at, struct var *v)
 {
 	struct binding *b = only(v);
 
-	if (!v || v->keys_state == KEYS_BUSY)
+	if (!v)
 		return unknown();
-	if (!b)
-		return loop_var_values(at, v);
-	if (v->keys_state == KEYS_NEW) {
-		v->keys_state = KEYS_BUSY;
-		struct texts t = binding_values(at, b);
-		v->keys = arena_alloc(&at->s->arena, sizeof(t));
-		*v->keys = t;
-		v->keys_state = KEYS_DONE;
-	}
-	return *v->keys;
+	return b ? binding_values(at, b) : loop_var_values(at, v);
 }
 
 static struct texts attr_values(struct at *at, struct node *n)
@@ -330,7 +341,7 @@ static struct texts attr_values(struct at *at, struct node *n)
 	return var_values(at, v ? v : named_var(at, n));
 }
 
-static struct texts values(struct at *at, struct node *n)
+static struct texts values_within(struct at *at, struct node *n)
 {
 	struct texts t = {0};
 
@@ -358,9 +369,19 @@ static struct texts values(struct at *at, struct node *n)
 	}
 }
 
+static struct texts values(struct at *at, struct node *n)
+{
+	if (at->nesting >= MAX_NESTING)
+		return unknown();
+	at->nesting++;
+	struct texts t = values_within(at, n);
+	at->nesting--;
+	return t;
+}
+
 struct texts key_values(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
-	struct at at = {s, scope, loop, 0};
+	struct at at = {s, scope, loop, 0, 0};
 
 	return values(&at, n);
 }

@@ -337,13 +337,14 @@ static struct val visit_compare(struct here *h, struct node *n)
 static struct val visit_boolean(struct here *h, struct node *n)
 {
 	struct here in = *h;
+	struct val v = {0};
 
 	for (uint32_t i = 0; i < n->list.n; i++) {
-		visit(&in, n->list.v[i]);
+		v = value_merge(h->s, v, visit(&in, n->list.v[i]));
 		if (i + 1 < n->list.n)
 			guard_assume(&in, n->list.v[i], n->kind == E_AND);
 	}
-	return value_of(h->s, n, h->scope, h->loop);
+	return v;
 }
 
 static struct val visit_conditional(struct here *h, struct node *n)
@@ -353,9 +354,8 @@ static struct val visit_conditional(struct here *h, struct node *n)
 	visit(h, n->three.a);
 	guard_assume(&then, n->three.a, true);
 	guard_assume(&other, n->three.a, false);
-	visit(&then, n->three.b);
-	visit(&other, n->three.c);
-	return value_of(h->s, n, h->scope, h->loop);
+	struct val v = visit(&then, n->three.b);
+	return value_merge(h->s, v, visit(&other, n->three.c));
 }
 
 static bool in_class(const struct here *h)

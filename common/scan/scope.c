@@ -794,22 +794,22 @@ static bool all_has(struct scan *s, const struct module *m, const struct sym *na
 	return false;
 }
 
-#define STAR_DEPTH 16
-
-static struct var *member(struct scan *s, const struct module *m, const struct sym *name, int depth)
+/* Modules may 'import *' from one another in circles: each is searched once. */
+static struct var *member(struct scan *s, const struct module *m, const struct sym *name)
 {
-	struct var *v;
+	struct scope *top = m->file ? m->file->scope : NULL;
 
-	if (!m->file || !m->file->scope)
+	if (!top || top->seen == s->nsearches)
 		return NULL;
-	v = scope_own(s, m->file->scope, name);
+	top->seen = s->nsearches;
+	struct var *v = scope_own(s, top, name);
 	if (v && v->count)
 		return v;
-	for (struct star *star = m->file->scope->stars; star && depth; star = star->next) {
+	for (struct star *star = top->stars; star; star = star->next) {
 		if (!star->module || !star->module->file || !star->module->file->scope ||
 			!all_has(s, star->module, name))
 			continue;
-		v = member(s, star->module, name, depth - 1);
+		v = member(s, star->module, name);
 		if (v)
 			return v;
 	}
@@ -818,7 +818,8 @@ static struct var *member(struct scan *s, const struct module *m, const struct s
 
 struct var *scope_member(struct scan *s, const struct module *m, const struct sym *name)
 {
-	return member(s, m, name, STAR_DEPTH);
+	s->nsearches++;
+	return member(s, m, name);
 }
 
 static struct var *lookup_top(struct scan *s, struct scope *top, const struct sym *name)
@@ -828,7 +829,7 @@ static struct var *lookup_top(struct scan *s, struct scope *top, const struct sy
 	struct var *v = scope_own(s, top, name);
 	if (v || !top->stars)
 		return v;
-	return member(s, top->file->module, name, STAR_DEPTH);
+	return scope_member(s, top->file->module, name);
 }
 
 struct var *scope_lookup(struct scan *s, struct scope *scope, const struct sym *name)

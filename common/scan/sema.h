@@ -77,6 +77,7 @@ struct scope {
 	uint32_t id;
 	struct var *keys_final; /* a module's EV_KEYS as its functions see it */
 	struct star *stars;	/* a module's 'from m import *', latest first */
+	uint32_t seen;		/* by the search through those that has this number */
 };
 
 struct star {
@@ -115,6 +116,8 @@ struct import_found {
 	const char *name; /* dotted and absolute */
 };
 
+enum keys_state { KEYS_NEW, KEYS_BUSY, KEYS_DONE };
+
 struct binding {
 	enum bind_kind kind;
 	struct node *node, *stmt;
@@ -129,6 +132,8 @@ struct binding {
 		struct var *before; /* BIND_STAR */
 	};
 	uint32_t number;
+	enum keys_state keys_state;
+	struct texts *keys; /* what a key that names it may be, once that was asked for */
 	struct binding *next;
 };
 
@@ -137,14 +142,11 @@ enum var_flags { VAR_GLOBAL = 1, VAR_NONLOCAL = 2, VAR_LOCAL = 4 };
 struct var {
 	const struct sym *sym;
 	struct scope *scope;
-	struct binding *bindings;  /* latest first */
-	uint32_t count;		   /* of bindings; 'del' and bare annotations are none */
-	uint8_t flags, keys_state; /* enum keys_state */
+	struct binding *bindings; /* latest first */
+	uint32_t count;		  /* of bindings; 'del' and bare annotations are none */
+	uint8_t flags;
 	struct val val;
-	struct texts *keys;
 };
-
-enum keys_state { KEYS_NEW, KEYS_BUSY, KEYS_DONE };
 
 /* A growing array in the arena. */
 #define VEC(type)               \
@@ -190,7 +192,7 @@ struct scan {
 	VEC(struct module *) modules; /* sorted by path */
 	/* variables by scope and name */
 	struct var_slot *slot;
-	uint32_t slots, nvars, nscopes, nbindings;
+	uint32_t slots, nvars, nscopes, nbindings, nsearches;
 	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
 	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
 	VEC(struct scan_read) reads;
@@ -233,6 +235,8 @@ bool scope_is_builtin(
 /* value.c */
 void value_settle(struct scan *s);
 struct val value_of(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+/* What is a or b. */
+struct val value_merge(struct scan *s, struct val a, struct val b);
 /* The same of a node whose first part's value is at hand. */
 struct val value_of_attr(struct scan *s, struct node *n, struct val base);
 struct val value_of_call(

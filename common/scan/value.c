@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static struct val merge(struct scan *s, struct val a, struct val b)
+struct val value_merge(struct scan *s, struct val a, struct val b)
 {
 	struct val r = {a.bits | b.bits, a.n, a.v};
 
@@ -125,7 +125,7 @@ bool value_keys_of_module(struct scan *s, struct val v, struct val *out)
 		if (v.v[i].kind != ITEM_MODULE)
 			continue;
 		known = true;
-		*out = merge(
+		*out = value_merge(
 			s, *out, member_of_module(s, v.v[i].module, s->syms.known[SYM_EV_KEYS]));
 	}
 	return known;
@@ -142,16 +142,16 @@ struct val value_of_attr(struct scan *s, struct node *n, struct val base)
 		r.bits |= method;
 	if (base.bits & VAL_ENVIRON)
 		r.bits |= method << VAL_ENV_SHIFT;
-	r = merge(s, r, member_of_known(s, base.bits, n->attr.name));
+	r = value_merge(s, r, member_of_known(s, base.bits, n->attr.name));
 	for (uint32_t i = 0; i < base.n; i++) {
 		struct item *it = &base.v[i];
 		if (it->kind == ITEM_MODULE)
-			r = merge(s, r, member_of_module(s, it->module, n->attr.name));
+			r = value_merge(s, r, member_of_module(s, it->module, n->attr.name));
 		if (it->kind != ITEM_OUTSIDE || !*it->rest)
 			continue;
 		size_t part = strcspn(it->rest, ".");
 		if (part == n->attr.name->len && memcmp(it->rest, n->attr.name->s, part) == 0)
-			r = merge(
+			r = value_merge(
 				s, r, outside(s, "", 0, it->rest + part + (it->rest[part] == '.')));
 	}
 	return r;
@@ -233,7 +233,7 @@ static struct val value_of_name(struct scan *s, struct node *n, struct scope *sc
 			continue;
 		struct val m = outside(s, star->outside->s, star->outside->len, "");
 		if (n->name->known != SYM_EV_KEYS)
-			r = merge(s, r, member_of_known(s, m.bits, n->name));
+			r = value_merge(s, r, member_of_known(s, m.bits, n->name));
 	}
 	return r;
 }
@@ -254,12 +254,12 @@ struct val value_of(struct scan *s, struct node *n, struct scope *scope, struct 
 	case E_NAMED:
 		return value_of(s, n->two.b, scope, loop);
 	case E_IFEXP:
-		return merge(s, value_of(s, n->three.b, scope, loop),
+		return value_merge(s, value_of(s, n->three.b, scope, loop),
 			value_of(s, n->three.c, scope, loop));
 	case E_AND:
 	case E_OR:
 		for (uint32_t i = 0; i < n->list.n; i++)
-			r = merge(s, r, value_of(s, n->list.v[i], scope, loop));
+			r = value_merge(s, r, value_of(s, n->list.v[i], scope, loop));
 		return r;
 	default:
 		return r;
@@ -316,7 +316,7 @@ static bool settle_one(struct scan *s, struct work *w)
 
 	if (!v.bits && !v.n)
 		return false;
-	struct val m = merge(s, w->var->val, v);
+	struct val m = value_merge(s, w->var->val, v);
 	bool changed = m.bits != w->var->val.bits || m.n != w->var->val.n;
 	w->var->val = m;
 	return changed;
