@@ -1,10 +1,14 @@
 #!/usr/bin/python3
-"""Random sequences of add, bind, rebind, attach, detach, publish, rotate, rm against a small model.
+"""Random sequences of add, bind, rebind, attach, detach, publish, rotate, supply, rm, run against a
+small model.
 
-The model predicts each exit code, and after each step what every list and verdict says. The seed is
-printed; EVCTL_TEST_SEED repeats a sequence, EVCTL_TEST_STEPS makes it longer.
+The model predicts each exit code, what every list and verdict says after each change, and of each
+run which value it was given under which name. The seed is fixed and printed: EVCTL_TEST_SEED tries
+another, EVCTL_TEST_STEPS makes the sequence longer.
 """
+import collections
 import copy
+import hashlib
 import os
 import random
 import sys
@@ -15,15 +19,32 @@ from tap import T
 CREDS = ["A", "B", "C"]
 HOSTS = ["one.example", "two.example:8443", "*.wild.example"]
 EXPERTS = {"x": {"A": True, "B": False}, "y": {"B": True}}  # name -> key -> required
-SEED = int(os.environ.get("EVCTL_TEST_SEED", random.randrange(1 << 32)))
-STEPS = int(os.environ.get("EVCTL_TEST_STEPS", 250))
+BUYERS = ["b1", "b2", "builder"]
+# What a tool reads is what the scanner sees; what it was given is seen only as it runs.
+CODE = """import builtins, hashlib
+
+def main():
+    got = getattr(builtins, ''.join(reversed('SYEK_VE')))
+    if len(got) > 99:
+        {reads}
+    return {{k: hashlib.sha256(got[k].encode()).hexdigest() for k in sorted(got)}}
+"""
+# How often each is tried: what makes things more than what removes them, or there is little to run.
+KINDS = {"cred-add": 4, "cred-rm": 1, "payer": 3, "rotate": 3, "host-add": 4, "host-rm": 1, "bind": 8,
+         "clear": 1, "create": 6, "attach": 8, "detach": 1, "publish": 5, "force": 3, "unpublish": 1,
+         "rm-version": 2, "rm": 0.5, "supply": 8, "withdraw": 1}
+SEED = int(os.environ.get("EVCTL_TEST_SEED", 1))
+STEPS = int(os.environ.get("EVCTL_TEST_STEPS", 500))
+CHOSEN = not {"EVCTL_TEST_SEED", "EVCTL_TEST_STEPS"} & set(os.environ)  # others may miss a kind
 
 
 class Model:
     def __init__(self):
-        self.creds = {}    # name -> [payer, has a stored value]
+        self.creds = {}    # name -> [payer, the stored value]
         self.hosts = {}    # text -> credential or None
         self.experts = {}  # name -> {"hosts": set, "published": n, "last": n, "versions": {n: {host: cred}}}
+        self.rotated = set()  # values that came by rotate
+        self.supplies = {}  # (cred, expert, buyer) -> (value, the hosts agreed to)
 
     def users_of_cred(self, c):
         return [h for h, b in self.hosts.items() if b == c] + [
@@ -43,41 +64,67 @@ class Model:
         unused = sorted((c, h) for h, c in bindings.items() if c and c not in reads)
         return status, reads, unused
 
+    def which(self, x, buyer, asked):
+        """The version that is run: 0 the draft, None if there is none."""
+        e = self.experts.get(x)
+        if not e or (isinstance(asked, int) and asked not in e["versions"]):
+            return None
+        if asked == "draft" or (asked is None and not buyer and not e["last"]):
+            return 0
+        return asked or e["published"]
+
+    def run(self, x, buyer, version):
+        """Exit code, missing keys, and name -> value."""
+        own = not version or buyer in (None, "builder")
+        bindings = self.experts[x]["versions"][version] if version else self.draft(x)
+        got, missing = {}, []
+        for c in sorted({c for c in bindings.values() if c}):
+            payer, value = self.creds[c]
+            if payer == "buyer":
+                value, agreed = self.supplies.get((c, x, "builder" if own else buyer), (None, set()))
+                if not own and not {h for h, b in bindings.items() if b == c} <= agreed:
+                    value = None
+                if value is None and EXPERTS[x].get(c):
+                    missing.append(c)
+            if value is not None:
+                got[c] = value
+        return (14, missing, None) if missing else (0, [], got)
+
     def draft(self, name):
         return {h: self.hosts[h] for h in self.experts[name]["hosts"]}
 
 
-def step(t, m, rng, folders):
+def step(m, rng, folders, value):
     """One random action: the command, what it should exit with, and the model after it."""
     n = copy.deepcopy(m)
     c, h, x = rng.choice(CREDS), rng.choice(HOSTS), rng.choice(list(EXPERTS))
     e = n.experts.get(x)
-    kind = rng.choice(["cred-add", "cred-rm", "payer", "rotate", "host-add", "host-rm", "bind", "bind",
-                       "clear", "create", "attach", "attach", "detach", "publish", "publish",
-                       "force", "unpublish", "rm-version", "rm"])
-    value = "0123456789abcdef"
+    kind = rng.choices(list(KINDS), KINDS.values())[0]
+    b = rng.choice(BUYERS)
     if kind == "cred-add":
         payer = rng.choice(["stored", "stored", "buyer"])
         cmd = ["evctl-cred", "add", c, "--payer", payer]
         cmd += ["--from-file", "-"] if payer == "stored" else []
         code = 5 if c in m.creds else 0
-        n.creds.setdefault(c, [payer, payer == "stored"])
+        n.creds.setdefault(c, [payer, value if payer == "stored" else None])
     elif kind == "cred-rm":
         cmd = ["evctl-cred", "rm", c, "--yes"]
         code = 3 if c not in m.creds else 5 if m.users_of_cred(c) else 0
         if code == 0:
             del n.creds[c]
+            n.supplies = {k: v for k, v in n.supplies.items() if k[0] != c}
     elif kind == "payer":
         payer = rng.choice(["stored", "buyer"])
         cmd = ["evctl-cred", "payer", c, payer]
-        code = 3 if c not in m.creds else 5 if payer == "stored" and not m.creds[c][1] else 0
+        code = 3 if c not in m.creds else 5 if payer == "stored" and not m.creds[c][1] \
+            else 0
         if code == 0:
             n.creds[c][0] = payer
     elif kind == "rotate":
         cmd = ["evctl-cred", "rotate", c, "--from-file", "-"]
         code = 3 if c not in m.creds else 0
         if code == 0:
-            n.creds[c][1] = True
+            n.creds[c][1] = value
     elif kind == "host-add":
         cmd, code = ["evctl-host", "add", h], 5 if h in m.hosts else 0
         n.hosts.setdefault(h, None)
@@ -123,10 +170,52 @@ def step(t, m, rng, folders):
         code = 3 if not e or v not in e["versions"] else 5 if v == e["published"] else 0
         if code == 0:
             del e["versions"][v]
+    elif kind == "supply":
+        cmd = ["evctl-cred", "supply", c, "--expert", x, "--buyer", b, "--from-file", "-"]
+        code = 3 if c not in m.creds else 5 if m.creds[c][0] == "stored" else 0 if e else 3
+        if code == 0:
+            now = e["versions"].get(e["published"], {})
+            n.supplies[c, x, b] = value, {h for h, bound in now.items() if bound == c}
+    elif kind == "withdraw":
+        cmd = ["evctl-cred", "withdraw", c, "--expert", x, "--buyer", b]
+        code = 0 if n.supplies.pop((c, x, b), None) else 3
     else:
         cmd, code = ["evctl-expert", "rm", x, "--yes"], 0 if e else 3
         n.experts.pop(x, None)
-    return cmd, code, (n if code == 0 else m), value
+        n.supplies = {k: v for k, v in n.supplies.items() if k[1] != x}
+    return cmd, code, (n if code == 0 else m)
+
+
+def run_step(m, rng):
+    """One random run: the command, the expert, for whom, and which version was asked for."""
+    x, buyer = rng.choice(list(EXPERTS)), rng.choice([None, *BUYERS])
+    last = m.experts[x]["last"] if x in m.experts else 0
+    asked = rng.choice([None, None, None, "draft", "draft", rng.randint(1, last or 1)])
+    cmd = ["evctl-run", x, "main", "-o", "json"] + (["--buyer", buyer] if buyer else [])
+    cmd += ["--draft"] if asked == "draft" else ["--version", str(asked)] if asked else []
+    return cmd, x, buyer, asked
+
+
+def note_kinds(m, x, buyer, version, code, got, seen):
+    """Counts what a run has shown, so that the test can tell that it has shown everything."""
+    e = m.experts[x]
+    if code == 14:
+        seen["14"] += 1
+        seen["14, widened since"] += any((c, x, buyer) in m.supplies for c in m.creds) and version > 0
+        return
+    kind = "draft" if not version else "published"
+    draft = {h: b for h, b in m.draft(x).items() if b}
+    for c, value in got.items():
+        seen[f"{kind}: a value"] += 1
+        if m.creds[c][0] == "buyer":
+            own = kind == "draft" or buyer in (None, "builder")
+            seen[f"{kind}: {'the builder' if own else 'a buyer'} brought it"] += 1
+        elif value in m.rotated:
+            seen[f"{kind}: a rotated value"] += 1
+        if kind == "published" and c not in draft.values():
+            seen["published: the draft has it no more"] += 1
+    if kind == "published" and version != e["published"]:
+        seen["an old version"] += 1
 
 
 def said(t, *cmd):
@@ -162,29 +251,73 @@ def differences(t, m):
     return out
 
 
+RUNS = {"14", "14, widened since", "draft: a value", "published: a value", "draft: a rotated value",
+        "published: a rotated value", "draft: the builder brought it",
+        "published: the builder brought it", "published: a buyer brought it",
+        "published: the draft has it no more", "an old version"}
+
+
+def digests(got):
+    return {c: hashlib.sha256(v.encode()).hexdigest() for c, v in got.items()}
+
+
+def wrong_run(t, m, rng, trail, codes, seen):
+    """Runs, and says how that was not as the model has it."""
+    cmd, x, buyer, asked = run_step(m, rng)
+    trail.append(" ".join(cmd))
+    version = m.which(x, buyer, asked)
+    code, missing, got = m.run(x, buyer, version) if version is not None else (3, [], None)
+    r = t.run(*cmd)
+    codes.add(code)
+    if r.code != code:
+        return f"want exit {code}: {r}"
+    if code == 3:
+        return None
+    note_kinds(m, x, buyer, version, code, got, seen)
+    said = r.json
+    if said["version"] != (version or "draft") or said.get("missing", []) != missing:
+        return f"want version {version}, missing {missing}: {r}"
+    if code == 0 and said["result"] != digests(got):
+        return f"want {got}: {digests(got)}: {r}"
+    return None
+
+
+def wrong_step(t, m, rng, folders, i, trail, codes):
+    """Changes something; the model after it, and how the programs differ from that."""
+    value = f"the-value-of-step-{i:05}"
+    cmd, code, after = step(m, rng, folders, value)
+    trail.append(" ".join(map(str, cmd)))
+    r = t.run(*cmd, stdin=value)
+    codes.add(code)
+    if r.code != code:
+        return after, f"want exit {code}: {r}"
+    if code == 0 and cmd[1] == "rotate":
+        after.rotated.add(value)
+    return after, "\n".join(differences(t, after)) if i % 4 == 0 or code == 0 else ""
+
+
 with T() as t:
     t.init()
     folders = {}
     for name, keys in EXPERTS.items():
-        code = "".join(f"EV_KEYS['{k}']\n" if required else f"EV_KEYS.get('{k}')\n"
-                       for k, required in keys.items())
-        folders[name] = t.expert(name, {"main.py": code},
-                                 f"name: {name}\ntools:\n  - {{name: main, entry: main.py}}\n")
+        reads = "; ".join(f"EV_KEYS['{k}']" if required else f"EV_KEYS.get('{k}')"
+                          for k, required in keys.items())
+        folders[name] = t.expert(name, {"main.py": CODE.format(reads=reads)},
+                                 f"name: {name}\ntools:\n  - {{name: main, entry: main.py:main}}\n")
     print(f"# seed {SEED}")
-    rng, m, trail, codes = random.Random(SEED), Model(), [], set()
+    rng, m, trail, codes, seen = random.Random(SEED), Model(), [], set(), collections.Counter()
     fault = None
     for i in range(STEPS):
-        cmd, code, m, value = step(t, m, rng, folders)
-        trail.append(" ".join(map(str, cmd)))
-        r = t.run(*cmd, stdin=value)
-        codes.add(code)
-        if r.code != code:
-            fault = f"step {i}: want exit {code}: {r}"
-        elif i % 4 == 0 or code == 0:
-            fault = "\n".join(differences(t, m)) or None
+        if i > 20 and rng.random() < 0.35:
+            fault = wrong_run(t, m, rng, trail, codes, seen)
+        else:
+            m, fault = wrong_step(t, m, rng, folders, i, trail, codes)
         if fault:
             break
-    t.ok(fault is None, f"{STEPS} random steps agree with the model (seed {SEED})",
-         f"{fault}\n" + "\n".join(trail[-12:]))
+    t.ok(not fault, f"{STEPS} random steps agree with the model (seed {SEED})",
+         f"step {i}: {fault}\n" + "\n".join(trail[-12:]))
     t.ok(codes >= {0, 3, 5}, "control: refusals were among them", codes)
+    t.ok(not CHOSEN or 7 in codes and RUNS <= {k for k, n in seen.items() if n},
+         "control: so was every kind of run that matters",
+         f"{RUNS - {k for k, n in seen.items() if n}} not among {dict(seen)}")
     t.ok(t.run("evctl-log", "audit", "--verify").code == 0, "and the audit chain fits")
