@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "state/livenames.h"
+#include "state/logexport.h"
 #include "state/run.h"
 #include "state/session.h"
 
@@ -241,6 +242,29 @@ static int do_audit(struct invocation *in, struct err *e)
 	return rows ? output_list(in, audit_columns, rows, e) : -1;
 }
 
+/* A reader that is gone ends it. */
+static int print_line(void *ctx, const json_t *line)
+{
+	(void)ctx;
+	json_dumpf(line, stdout, JSON_COMPACT);
+	return putchar('\n') == EOF ? -1 : 0;
+}
+
+static int do_export(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	STRV_AUTO kinds = {0};
+	struct logexport x = {.line = print_line};
+	const char *since = opt(in, "since");
+	opt_all(in, "kind", &kinds);
+	x.runs = !kinds.n || strv_has(&kinds, "run");
+	x.egress = !kinds.n || strv_has(&kinds, "egress");
+	x.audit = !kinds.n || strv_has(&kinds, "audit");
+	if ((since && logexport_time(since, &x.since, e) < 0) || open_state(&st, in, e) < 0)
+		return -1;
+	return logexport(&st, &x, e);
+}
+
 static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
 
 static int do_gc(struct invocation *in, struct err *e)
@@ -273,6 +297,11 @@ static const struct option_spec show_options[] = {
 	{"input", 0, NULL, "show what the tool was given", NAME_NONE, NULL, false}, {NULL}};
 static const struct option_spec audit_options[] = {
 	{"verify", 0, NULL, "check that the chain holds", NAME_NONE, NULL, false}, {NULL}};
+static const struct option_spec export_options[] = {
+	{"kind", 0, "KIND", "only these; may be given again", NAME_WORD, "run|egress|audit", true},
+	{"since", 0, "TIME", "of this time (UTC) and later: 2026-01-31[T12:00:05Z]", NAME_NONE,
+		NULL, false},
+	{NULL}};
 static const struct option_spec gc_options[] = {
 	{"older", 0, "DAYS", "of runs that ended so many days ago or before", NAME_NONE, NULL,
 		false},
@@ -286,6 +315,8 @@ static const struct verb verbs[] = {
 	{"egress", "list the requests of a run", run_args, NULL, NULL, do_egress},
 	{"audit", "list who changed what", NULL, audit_options, "  evctl-log audit --verify\n",
 		do_audit},
+	{"export", "write runs, requests and changes as JSON lines, for a log shipper", NULL,
+		export_options, "  evctl-log export --since 2026-01-31 --kind egress\n", do_export},
 	{"gc", "remove the logs and inputs of old runs", NULL, gc_options,
 		"  evctl-log gc --older 30 --yes\n", do_gc},
 	{NULL}};
