@@ -1,6 +1,7 @@
 /* evctl-host: the hosts that code may reach, and what each injects. */
 #include "base/file.h"
 #include "base/output.h"
+#include "gate/addr.h"
 #include "state/livenames.h"
 #include "state/host.h"
 
@@ -36,6 +37,17 @@ static int report(const struct invocation *in, struct state *st, const char *tex
 	json_array_foreach(flags, i, flag)
 		output_say(in, "%s  %s", h.text, json_string_value(flag));
 	return 0;
+}
+
+/* The gate would refuse it only when code asks: better said where it is declared. */
+static void note_private(
+	const struct invocation *in, const char *text, const struct host_options *o)
+{
+	if (!o->allow_private && o->connect_to && addr_text_private(o->connect_to))
+		program_note(in,
+			"%s is a private address, refused until: "
+			"evctl-host set %s --allow-private yes",
+			o->connect_to, text);
 }
 
 /* The CA file's bytes are what is stored; anything but PEM certificates is refused now, not later.
@@ -77,6 +89,7 @@ static int run_add(struct invocation *in, struct err *e)
 		return -1;
 	if (host_add(&st, &row, &o, bind ? &c : NULL, e) < 0)
 		return -1;
+	note_private(in, text, &o);
 	if (bind)
 		snprintf(line, sizeof line, "added host %s, bound to %s", text, bind);
 	else
@@ -137,6 +150,7 @@ static int run_set(struct invocation *in, struct err *e)
 		return -1;
 	if (host_set(&st, &h, &o, e) < 0)
 		return -1;
+	note_private(in, h.text, &o);
 	return report(in, &st, h.text, "changed; published experts keep their snapshot", e);
 }
 

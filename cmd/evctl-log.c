@@ -136,6 +136,80 @@ static void print_lists(const json_t *run)
 	}
 }
 
+/* A request that a command would let through: the host, why not, and what to run. */
+static bool note_request(const struct invocation *in, const json_t *row)
+{
+	static const struct {
+		const char *verdict, *why, *command, *rest;
+	} mends[] = {
+		{"address", "leads to a private or local address; if it is meant to",
+			"evctl-host set", " --allow-private yes"},
+		{"certificate",
+			"shows a certificate that is not trusted; if it has a CA of its own",
+			"evctl-host set", " --ca-file PEM"},
+		{"plain", "was to get its key over plain HTTP; ask by https, or", "evctl-host set",
+			" --plain yes"},
+		{"leak", "was to get a key that is not bound to it; if it is meant to",
+			"evctl-bind set", " CRED"},
+		{"unreachable", "cannot be reached; what is declared", "evctl-host show", ""},
+		{"tls", "does not speak TLS there; what is declared", "evctl-host show", ""},
+	};
+	const char *host = text_of(row, "host"), *verdict = text_of(row, "verdict");
+	for (size_t i = 0; i < sizeof mends / sizeof mends[0]; i++) {
+		if (strcmp(verdict, mends[i].verdict) != 0)
+			continue;
+		program_note(in, "%s %s: %s %s%s", host, mends[i].why, mends[i].command, host,
+			mends[i].rest);
+		return true;
+	}
+	if (number_of(row, "status") != 401)
+		return false;
+	program_note(
+		in, "%s itself answered 401; which key it gets: evctl-host show %s", host, host);
+	return true;
+}
+
+/* What a failed tool's log shows of the walls that code runs into. */
+static void note_log(const struct invocation *in, const json_t *run)
+{
+	static const struct {
+		const char *seen, *note;
+	} walls[] = {
+		{"Name or service not known",
+			"only attached hosts have names inside: evctl-expert attach EXPERT HOST"},
+		{"Temporary failure in name resolution",
+			"only attached hosts have names inside: evctl-expert attach EXPERT HOST"},
+		{"Connection refused", "inside there are ports 80, 443 and those of attached "
+				       "hosts: evctl-host add HOST:PORT"},
+		{"No module named", "what the expert must bring: evctl-verify EXPERT"},
+		{"Read-only file system", "files to keep go under outputs/, others into the "
+					  "current directory: man expert.yaml"},
+	};
+	const char *log = text_of(run, "log");
+	for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
+		if (!strstr(log, walls[i].seen))
+			continue;
+		program_note(in, "%s", walls[i].note);
+		return;
+	}
+}
+
+/* One thing to do next, for a run that failed. */
+static void note_mend(const struct invocation *in, const json_t *run)
+{
+	size_t i;
+	json_t *row;
+	if (strcmp(text_of(run, "status"), "failed") != 0)
+		return;
+	fflush(stdout);
+	json_array_foreach(json_object_get(run, "egress"), i, row)
+	{
+		if (note_request(in, row))
+			return;
+	}
+	note_log(in, run);
+}
+
 static int print_run(struct invocation *in, json_t *run, struct err *e)
 {
 	const json_t *text = json_object_get(run, "log");
@@ -152,6 +226,7 @@ static int print_run(struct invocation *in, json_t *run, struct err *e)
 		if (log[n - 1] != '\n')
 			putchar('\n');
 	}
+	note_mend(in, run);
 	return 0;
 }
 

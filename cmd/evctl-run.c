@@ -27,13 +27,14 @@ static int check_combination(const struct invocation *in, struct err *e)
 			pairs[i][1]);
 		return err_hint(e, "give one of them");
 	}
-	if (opt_flag(in, "calls") == (arg(in, 1) != NULL)) {
-		err_set(e, ERR_USAGE,
-			arg(in, 1) ? "with '--calls' each line names its tool"
-				   : "missing argument: TOOL");
-		return err_hint(e, arg(in, 1) ? "evctl-run E --calls F" : "evctl-run --help");
+	if (opt_flag(in, "calls") != (arg(in, 1) != NULL))
+		return 0;
+	if (arg(in, 1)) {
+		err_set(e, ERR_USAGE, "with '--calls' each line names its tool");
+		return err_hint(e, "evctl-run E --calls F");
 	}
-	return 0;
+	err_set(e, ERR_USAGE, "missing argument: TOOL");
+	return err_hint(e, "its tools: evctl-expert listing %s", arg(in, 0));
 }
 
 static int version_of(const struct invocation *in, int *out, struct err *e)
@@ -149,6 +150,12 @@ static void print_envelope(const struct run_outcome *o)
 	fflush(stdout);
 }
 
+/* A function that prints what it should return: easily done, and not seen in a bare null. */
+static bool returned_nothing(const struct run_outcome *o)
+{
+	return o->is_json && strcmp(buf_str(&o->result), "null") == 0;
+}
+
 static void print_text(const struct invocation *in, const struct run_outcome *o)
 {
 	if (o->has_result) {
@@ -157,9 +164,16 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 			putchar('\n');
 	}
 	fflush(stdout);
-	for (size_t i = 0; i < o->nfiles; i++)
-		program_note(in, "%s available as a run artifact (evctl-artifact get %s %s)",
-			o->files[i].name, o->id, o->files[i].name);
+	if (o->has_result && returned_nothing(o) && !opt(in, "buyer"))
+		program_note(in,
+			"the function returned nothing; what it printed: evctl-log show %s", o->id);
+	for (size_t i = 0; i < o->nfiles; i++) {
+		const char *name = o->files[i].name;
+		BUF_AUTO word = {.limit = 8192};
+		buf_addword(&word, name);
+		program_note(in, "%s available as a run artifact (evctl-artifact get %s %s%s)",
+			name, o->id, name[0] == '-' ? "-- " : "", buf_str(&word));
+	}
 	for (size_t i = 0; i < o->nwithheld; i++)
 		program_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
 }

@@ -1,7 +1,9 @@
 #include "gate/addr.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct net4 {
@@ -174,4 +176,22 @@ enum addr_kind addr_judge(const struct sockaddr *sa, socklen_t len, const char *
 	}
 	*why = "not an IP address";
 	return ADDR_NEVER;
+}
+
+bool addr_text_private(const char *text)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+	char host[INET6_ADDRSTRLEN];
+	const char *colon = strrchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : strlen(text);
+	size_t brackets = n > 2 && text[0] == '[' ? 1 : 0;
+	if (n >= sizeof host)
+		return false;
+	snprintf(host, sizeof host, "%.*s", (int)(n - 2 * brackets), text + brackets);
+	if (inet_pton(AF_INET, host, &in.sin_addr) == 1)
+		return addr_judge((struct sockaddr *)&in, sizeof in, NULL) == ADDR_PRIVATE;
+	if (inet_pton(AF_INET6, host, &in6.sin6_addr) == 1)
+		return addr_judge((struct sockaddr *)&in6, sizeof in6, NULL) == ADDR_PRIVATE;
+	return strcasecmp(host, "localhost") == 0;
 }

@@ -21,6 +21,9 @@ enum addr_kind {
 /* *why, if given, becomes a static phrase ("loopback", "cloud metadata", ...); "" when public. */
 enum addr_kind addr_judge(const struct sockaddr *sa, socklen_t len, const char **why);
 
+/* "ADDR:PORT", "[V6]:PORT": is it private as written? Of names only "localhost" is known. */
+bool addr_text_private(const char *text);
+
 static inline bool addr_allowed(enum addr_kind kind, bool allow_private)
 {
 	return kind == ADDR_PUBLIC || (kind == ADDR_PRIVATE && allow_private);

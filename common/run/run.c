@@ -147,11 +147,15 @@ static const struct manifest_tool *find_tool(
 		return t;
 	const char *near = nearest_word(name, (const char *const *)names.v);
 	STR_AUTO all = strv_join(&names, ", ");
+	int version = r->view.version;
 	err_set(e, ERR_NOTFOUND, "expert '%s' has no tool '%.64s'", r->view.name, name);
 	if (near)
 		err_hint(e, "did you mean '%s'?", near);
-	else
+	else if (version == EXPERT_DRAFT)
 		err_hint(e, "its tools are: %s", all ? all : "");
+	else
+		err_hint(e, "version %d has: %s; a newer draft runs by --draft, or once published",
+			version, all ? all : "");
 	return NULL;
 }
 

@@ -80,4 +80,4 @@ try evctl-artifact get "$run" leads.png --to "$work/leads.png"
 	echo "demo: leads.png is no picture" >&2
 	exit 1
 }
-say "Done: leads.png is a run artifact, and nobody but the gate's far end ever saw the key"
+say "Done: leads.png is a run artifact; a buyer would get it and the result, not the code or the key"

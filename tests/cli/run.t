@@ -136,7 +136,7 @@ with T() as t:
     t.fails(2, "input with something behind it", "evctl-run", "t", "free", "--input", "{} {}")
     t.fails(3, "no such tool", "evctl-run", "t", "ad", hint="did you mean 'add'?")
     t.fails(3, "no such expert", "evctl-run", "nope", "add")
-    t.fails(2, "no tool named", "evctl-run", "t", hint="evctl-run --help")
+    t.fails(2, "no tool named", "evctl-run", "t", hint="its tools: evctl-expert listing t")
     t.fails(2, "a timeout out of range", "evctl-run", "t", "add", "--timeout", "26")
     t.fails(2, "--draft and --version", "evctl-run", "t", "add", "--draft", "--version", "1")
     t.fails(3, "a version that isn't there", "evctl-run", "t", "add", "--version", "1", "--arg", "a=1")
@@ -276,7 +276,7 @@ with T() as t:
          "outputs/ does not last past a call", got)
     t.ok(got[6]["result"] == "w1", "/scratch lasts through the session", got)
     r = t.run("evctl-run", "t", "keep", "--draft")
-    t.ok(r.out == "null\n", "and not past it", r)
+    t.ok(r.out == "null\n" and "note: the function returned nothing" in r.err, "and not past it", r)
     path = t.dir / "calls"
     path.write_text(json.dumps({"tool": "keep", "input": {"word": "k"}}) + "\n")
     r = t.run("evctl-run", "t", "--draft", "--calls", path)

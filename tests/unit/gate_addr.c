@@ -132,5 +132,14 @@ int main(void)
 		addr_allowed(ADDR_PUBLIC, false) && addr_allowed(ADDR_PRIVATE, true) &&
 			!addr_allowed(ADDR_PRIVATE, false) && !addr_allowed(ADDR_NEVER, true),
 		"what a row may allow");
+	ok(&t,
+		addr_text_private("127.0.0.1:8443") && addr_text_private("[::1]:8443") &&
+			addr_text_private("[fd00::1]:1") && addr_text_private("localhost:8443"),
+		"private as written");
+	ok(&t,
+		!addr_text_private("8.8.8.8:443") && !addr_text_private("[2600::1]:443") &&
+			!addr_text_private("169.254.169.254:80") &&
+			!addr_text_private("x.example:1"),
+		"public, never, or not known as written");
 	return tap_done(&t);
 }
