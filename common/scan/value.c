@@ -289,7 +289,13 @@ static struct val imported_member(struct scan *s, const struct binding *b)
 
 	if (f->where == IMPORT_OUTSIDE)
 		return member_of_known(s, outside(s, f->name, strlen(f->name), "").bits, name);
-	return f->module ? member_of_module(s, f->module, name) : bits(0);
+	if (!f->module)
+		return bits(0);
+	/* 'from . import a' in p/__init__.py makes the very variable that is looked for: p.a */
+	struct module *child = f->module->file && f->module->file == b->scope->file
+				       ? module_child(s, f->module, name->s, name->len)
+				       : NULL;
+	return child ? of_module(child) : member_of_module(s, f->module, name);
 }
 
 static struct val value_of_binding(struct scan *s, const struct binding *b)
@@ -301,9 +307,12 @@ static struct val value_of_binding(struct scan *s, const struct binding *b)
 	case BIND_IMPORT:
 		return b->stmt->kind == S_IMPORT ? imported_module(s, b) : imported_member(s, b);
 	case BIND_STAR: {
-		struct sym *keys = s->syms.known[SYM_EV_KEYS];
-		struct var *v = scope_member(s, b->found->module, keys);
-		return v ? v->val : b->before->val;
+		struct module *m = b->found->module;
+		struct var *v = scope_member(s, m, s->syms.known[SYM_EV_KEYS]);
+		/* after a 'del' there is nothing to import */
+		if (!v || (m->file->scope->keys_final == &s->keys_builtin && !v->val.bits))
+			return b->before->val;
+		return v->val;
 	}
 	default:
 		return bits(0);

@@ -1593,6 +1593,426 @@ import os
 # os.environ['A_KEY']
 "os.environ['B_KEY']"
 f"{os.environ['C_KEY']}" #: E:C_KEY
+---- more: del of a module's EV_KEYS and importers
+== a.py
+EV_KEYS = {}
+EV_KEYS['X']
+del EV_KEYS
+== b.py
+from a import *
+EV_KEYS['A'] #: R:A
+---- more: compat module
+== compat.py
+try:
+    EV_KEYS = EV_KEYS
+except NameError:
+    EV_KEYS = {}
+== b.py
+from compat import EV_KEYS
+EV_KEYS['A'] #: R:A
+== c.py
+from compat import EV_KEYS as K
+import compat
+K['B'], compat.EV_KEYS.get('C') #: R:B O:C
+---- more: compat by getattr
+== compat.py
+import builtins
+KEYS = getattr(builtins, "EV_KEYS", {})
+def key(name, default=None):
+    return KEYS.get(name, default) #: D
+== b.py
+from compat import KEYS, key
+KEYS['A'] #: R:A
+key('B')
+---- more: star args inside a resolved call
+EV_KEYS.get('A', *x) #: D
+EV_KEYS.get('A', x, **y) #: D
+---- more: alias of alias through several files with cycles
+== a.py
+from b import x as y
+x = EV_KEYS
+== b.py
+from a import x
+z = x.get
+== c.py
+from b import z
+import a
+z('A') #: O:A
+a.y['B'] #: R:B
+---- more: import binds submodule of package for the function
+== p/__init__.py
+== p/a.py
+k = EV_KEYS
+N = 'B'
+== t.py
+def f():
+    import p.a
+    return p.a.k['A'], p.a.k[p.a.N] #: R:A R:B
+---- more: package attribute set by importing a submodule elsewhere
+== p/__init__.py
+from . import a
+== p/a.py
+k = EV_KEYS
+N = 'B'
+== t.py
+import p
+p.a.k['A'], EV_KEYS[p.a.N] #: R:A R:B
+---- more: __init__ re-exporting by star
+== p/__init__.py
+from .a import *
+from .b import N
+== p/a.py
+__all__ = ['_k']
+_k = EV_KEYS
+other = EV_KEYS.get
+== p/b.py
+N = 'A'
+== t.py
+from p import _k, N
+_k[N] #: R:A
+import p
+p.other('C')
+---- more: underscore names do not come by star
+== a.py
+_d = EV_KEYS
+== b.py
+from a import *
+_d['A']
+---- more: lambda default closures
+fs = [lambda k=k: EV_KEYS[k] for k in ('A', 'B')] #: D
+gs = [lambda: EV_KEYS[k] for k in ('A', 'B')] #: R:A R:B
+---- more: nested comprehension over product
+[EV_KEYS[a + b] for a in ('A', 'B') for b in ('1', '2')] #: R:A1 R:A2 R:B1 R:B2
+{x: EV_KEYS.get(f'{p}_{x}') for p in ['P'] for x in ('ID', 'SECRET')} #: O:P_ID O:P_SECRET
+---- more: loops over loops' elements
+for group in (('A', 'B'), ('C', 'D')):
+    for k in group: EV_KEYS[k] #: D
+---- more: dictionary of tuples
+CFG = {'stripe': ('STRIPE_KEY', 'https://x'), 'sg': ('SG_KEY', 'https://y')}
+for name, (key, url) in CFG.items():
+    EV_KEYS[key] #: R:STRIPE_KEY R:SG_KEY
+---- more: key from match capture
+match x:
+    case {'k': k}: EV_KEYS[k] #: D
+---- more: walrus key in a condition
+if (k := 'A') in EV_KEYS: #: O:A
+    EV_KEYS[k] #: O:A
+---- more: walrus read in comprehension
+[v for k in ('A', 'B') if (v := EV_KEYS.get(k))] #: O:A O:B
+---- more: class attribute loops
+class C:
+    KS = ('A', 'B')
+    NAME = 'C'
+    TOKEN = NAME + '_T'
+for k in C.KS: EV_KEYS[k] #: R:A R:B
+EV_KEYS[C.TOKEN] #: R:C_T
+---- more: conditional alias of methods
+g = EV_KEYS.get if x else EV_KEYS.pop
+g('A', 1) #: O:A
+---- more: try with else inside function with return
+def f():
+    try:
+        key = EV_KEYS['A'] #: O:A
+    except (KeyError, TypeError) as e:
+        raise RuntimeError(EV_KEYS.get('B')) from e #: O:B
+    else:
+        return EV_KEYS['C'] #: R:C
+---- more: except builtins.KeyError
+import builtins
+try: EV_KEYS['A'] #: O:A
+except builtins.KeyError: pass
+---- more: shadowed KeyError
+class KeyError(Exception): pass
+try: EV_KEYS['A'] #: R:A
+except KeyError: pass
+---- more: nested suppress in async function
+import contextlib
+async def f():
+    with contextlib.suppress(KeyError):
+        async with x: EV_KEYS['A'] #: O:A
+    async with contextlib.suppress(KeyError): EV_KEYS['B'] #: R:B
+---- more: generator expression in try
+try: g = (EV_KEYS[k] for k in ('A',)) #: O:A
+except KeyError: pass
+---- more: not a guard through another dictionary
+d = dict()
+if 'A' in d and d.get('B'): EV_KEYS['A'], EV_KEYS['B'] #: R:A R:B
+---- more: guard by get through alias with walrus in while
+while (v := EV_KEYS.get('A')) is not None and x: EV_KEYS['A'] #: O:A
+---- more: guard negation pushes down
+if not (x or 'A' not in EV_KEYS or 'B' not in EV_KEYS): EV_KEYS['A'], EV_KEYS['B'] #: O:A O:B
+if not ('C' not in EV_KEYS and 'D' not in EV_KEYS): EV_KEYS['C'] #: O:C O:D R:C
+---- more: guard with conditional test
+if ('A' in EV_KEYS if x else False): EV_KEYS['A'] #: O:A R:A
+---- more: guard in comprehension element conditional
+[EV_KEYS[k] if k in EV_KEYS else None for k in ('A', 'B')] #: O:A O:B
+{k: EV_KEYS[k] for k in ('C', 'D') if EV_KEYS.get(k) is not None} #: O:C O:D
+---- more: guard on identical key expression that is unresolved
+def f(k):
+    if k in EV_KEYS: return EV_KEYS[k] #: D
+---- more: a different scope's name is not identical
+k = 'A'
+if k in EV_KEYS: #: O:A
+    [EV_KEYS[k] for k in ('B', 'A')] #: R:B O:A
+---- more: loop guards of two loops with one variable
+for k in ('A',):
+    if k in EV_KEYS: pass #: O:A
+for k in ('A',):
+    EV_KEYS[k] #: R:A
+---- more: f-string nested quoting reads
+x = f"{EV_KEYS['A']:{EV_KEYS['B']}}" f'{EV_KEYS.get("C", f"{EV_KEYS[chr(65)]}")}' #: R:A R:B O:C D
+---- more: f-string debug form
+f"{EV_KEYS['A']=}" #: R:A
+f"{EV_KEYS=}" #: D
+---- more: resolves with format spec empty and nested strings
+P = 'X'
+EV_KEYS[f"{P}" '_' "K"] #: R:X_K
+EV_KEYS[f"{'A'}{f'{P}'}"] #: R:AX
+EV_KEYS["{}".format(P)] #: D
+EV_KEYS[f"{P!a}"] #: D
+---- more: D in a slice or call of itself
+EV_KEYS() #: D
+EV_KEYS.get
+-EV_KEYS #: D
+---- more: chained comparison and is
+EV_KEYS is x is y
+EV_KEYS is not None is EV_KEYS
+x < EV_KEYS #: D
+x not in EV_KEYS.values() #: D
+---- more: bool ops as arguments
+f(x or EV_KEYS) #: D
+f(EV_KEYS and 1) #: D
+if (EV_KEYS or {}).get('A'): pass #: O:A
+---- more: aliases in star targets and for targets
+for d in (EV_KEYS,): d['A'] #: D
+with x as (d, e): d['B']
+(*a, b) = EV_KEYS, 1 #: D
+---- more: del of alias
+d = EV_KEYS
+del d
+d['A'] #: R:A
+---- more: keys with odd characters
+EV_KEYS[''] #: R:
+EV_KEYS['a b'.replace(' ', '')] #: D
+---- more: nested functions and keyword-only defaults
+def outer(keys=EV_KEYS):
+    def inner(get=keys.get):
+        return get('A'), keys['B'] #: O:A R:B
+    return inner
+---- more: method default in a class
+class C:
+    def __init__(self, keys=EV_KEYS):
+        self.k = keys #: D
+        self.token = keys['A'] #: R:A
+    def m(self): return self.k['B']
+---- more: property of decorators with reads
+@retry(times=int(EV_KEYS.get('N', '3'))) #: O:N
+def f(): pass
+---- more: global statement at module level
+global d
+d = EV_KEYS
+d['A'] #: R:A
+---- more: type comments are comments
+x = [] # type: EV_KEYS['A']
+---- more: os environ via conditional and or
+import os
+(os.environ or {}).get('A_KEY') #: E:A_KEY
+e = os.environ if x else {}
+e['B_KEY'] #: E:B_KEY
+---- more: environ in class body
+import os
+class C:
+    env = os.environ
+    a = env['A_KEY'] #: E:A_KEY
+    b = os.environ.get('B_KEY') #: E:B_KEY
+---- more: environ methods via getattr are not
+import os
+getattr(os, 'environ')['A_KEY']
+---- more: from os import in function
+def f():
+    from os import getenv as ge
+    return ge('A_KEY', ge('B_TOKEN')) #: E:A_KEY E:B_TOKEN
+---- more: environ optional reads resolve both
+import os
+EV_KEYS.get('PLAIN') #: O:PLAIN
+'PLAIN' in os.environ #: E:PLAIN
+os.environ.get(*['PLAIN'])
+for k in ('PLAIN', 'Q'): os.environ[k] #: E:PLAIN
+---- more: lower case words
+import os
+os.environ['api_key']
+---- more: exec in forms
+import builtins
+builtins.eval("EV_KEYS") #: D
+exec(compile("EV_KEYS['A']", 'x', 'exec')) #: D
+def f(eval): eval("EV_KEYS")
+eval(b"EV_KEYS")
+C = "EV_KEYS" if x else "y"
+exec(C) #: D
+---- more: vars through aliases
+v = vars()
+v['EV_KEYS']
+globals()['EV_' + 'KEYS']['A'] #: R:A
+N = 'EV_KEYS'
+globals()[N]['B'] #: R:B
+getattr(__builtins__, N)['C'] #: R:C
+getattr(getattr(x, 'y'), N) #: D
+---- more: getattr of directory module
+== m.py
+EV_KEYS = {}
+== t.py
+import m
+getattr(m, 'EV_KEYS')['A']
+m.EV_KEYS['B']
+---- more: import EV_KEYS module of directory
+== EV_KEYS.py
+X = 1
+== t.py
+import EV_KEYS
+EV_KEYS['A']
+---- more: augmented attribute and subscript of D values
+EV_KEYS['A'].x += EV_KEYS['B'] #: R:A R:B
+x.y[EV_KEYS['C']] += 1 #: R:C
+d = EV_KEYS
+d['D'] += d['E'] #: R:D R:E
+---- more: match class pattern and guard
+match EV_KEYS:
+    case dict(): EV_KEYS['A'] #: R:A
+    case {'B': str() as b} if b: pass #: O:B
+    case None: pass
+---- more: match via walrus and or
+match (d := EV_KEYS):
+    case {'A': 1}: d['A'] #: O:A R:A
+match EV_KEYS.get('B'): #: O:B
+    case None: pass
+    case {'C': x}: pass
+---- more: lambda in guard
+f = lambda k: EV_KEYS[k] if k in EV_KEYS else '' #: D
+---- more: while else and for else under guard
+for x in y:
+    if 'A' in EV_KEYS: break #: O:A
+else:
+    EV_KEYS['A'] #: R:A
+---- more: parameters hide module constants and dictionary
+d = EV_KEYS
+K = 'A'
+def f(d, /, *, K): return d[K]
+def g(*, K='B'): return EV_KEYS[K] #: D
+---- more: class named like a constant holder imported under alias
+== c.py
+class Names:
+    A = 'X'
+    @staticmethod
+    def f(): return EV_KEYS[Names.A] #: R:X
+== t.py
+from c import Names as N
+import c as cc
+EV_KEYS[N.A], EV_KEYS.get(cc.Names.A) #: R:X O:X
+---- more: dataclass
+from dataclasses import dataclass
+@dataclass
+class C:
+    A: str = 'X'
+EV_KEYS[C.A] #: R:X
+EV_KEYS[C().A] #: D
+---- more: metaclass keyword is no base
+class C(metaclass=M):
+    A = 'X'
+EV_KEYS[C.A] #: D
+---- more: container from a function argument default and in class
+def f(ks=('A', 'B')):
+    for k in ks: EV_KEYS[k] #: D
+---- more: set and frozenset calls
+for k in set(('A',)): EV_KEYS[k] #: D
+for k in frozenset({'A'}): EV_KEYS[k] #: D
+for k in tuple(['A']): EV_KEYS[k] #: D
+for k in dict(A=1): EV_KEYS[k] #: D
+---- more: slices of unpack
+(a, b), c = ('A', 'B'), 'C'
+EV_KEYS[a + b + c] #: R:ABC
+[d, (e, f)] = ['D', ('E', 'F')]
+EV_KEYS[e] #: R:E
+a2, b2 = b2, a2 = 'X', 'Y'
+EV_KEYS[a2] #: D
+---- more: swapped loops over list of dict items with nested unresolved value
+for k, v in {'A': x, 'B': y()}.items(): EV_KEYS[k] #: R:A R:B
+for k, v in {'A': x, **z}.items(): EV_KEYS[k] #: D
+---- more: dict display with dynamic key
+for k in {'A': 1, x: 2}: EV_KEYS[k] #: D ?R:A
+---- more: if name is main
+if __name__ == '__main__':
+    print(EV_KEYS['A']) #: R:A
+---- more: loop variable reused after in other function
+def f():
+    for k in ('A',): EV_KEYS[k] #: R:A
+def g():
+    for k in ('B',): EV_KEYS[k] #: R:B
+---- more: loop variable of while rebinding in nested def
+for k in ('A', 'B'):
+    def h(): return EV_KEYS[k] #: R:A R:B
+    def i(k): return EV_KEYS[k] #: D
+    j = lambda: EV_KEYS[k] #: R:A R:B
+---- more: guard holds in decorator args and defaults within the body
+if 'A' in EV_KEYS: #: O:A
+    @d(EV_KEYS['A']) #: O:A
+    def f(x=EV_KEYS['A'], *, y: EV_KEYS['A'] = 1): pass #: O:A
+    class C(EV_KEYS['A']): x = EV_KEYS['A'] #: O:A
+---- more: del statement nested does not end a shadow
+EV_KEYS = {}
+if x: del EV_KEYS
+EV_KEYS['A']
+---- more: class body shadow by nested import does not
+class C:
+    try: import x as EV_KEYS
+    except ImportError: pass
+    y = EV_KEYS['A'] #: R:A
+---- more: EV_KEYS as attribute or keyword name is nothing
+f(EV_KEYS=1)
+x.EV_KEYS_2['A']
+def EV_KEYS2(): pass
+{'EV_KEYS': 1}['EV_KEYS']
+---- more: EV_KEYS as an exception name at module level
+try: pass
+except E as EV_KEYS: pass
+EV_KEYS['A'] #: R:A
+---- more: function local EV_KEYS by augmented |=
+def f():
+    EV_KEYS |= {'A': 1}
+    EV_KEYS['A']
+---- more: function local import of outside EV_KEYS
+def f():
+    from ev import EV_KEYS
+    return EV_KEYS['A'] #: R:A
+def g():
+    import ev
+    return ev.other
+---- more: line of calls that span lines
+x = EV_KEYS.get( #: O:A
+    'A',
+    EV_KEYS[ #: R:B
+        'B'
+    ],
+)
+foo(
+    EV_KEYS
+    .items(), #! D
+)
+!! D - t.py 8
+---- more: chained calls after a read
+token = EV_KEYS['A'].strip().encode('utf-8').decode() #: R:A
+t2 = (EV_KEYS.get('B') or '').strip() #: O:B
+---- more: annotations with reads inside function locals
+def f():
+    x: EV_KEYS['A'] = EV_KEYS['B'] #: R:A R:B
+---- more: async comprehension targets
+async def f():
+    return [EV_KEYS[k] async for k in ('A', 'B')] #: D
+---- more: starred subscript and tuple loops
+for k, in (('A',), ('B',)): EV_KEYS[k] #: R:A R:B
+for [k2] in [['C']]: EV_KEYS[k2] #: R:C
+for k3, *r in (('A', 'x'),): EV_KEYS[k3] #: D
+---- more: an apostrophe run
+EV_KEYS['A'"B"] #: R:AB
 '''
 
 # Cases whose bytes matter: (what, {file: bytes}, entries, syntax error).
