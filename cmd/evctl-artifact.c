@@ -55,9 +55,12 @@ static json_t *preview_of(const json_t *row)
 				   : NULL;
 	if (!with)
 		return json_null();
-	return json_sprintf("evctl-artifact get %s '%s' --to - | %s",
-		json_string_value(json_object_get(row, "run")),
-		json_string_value(json_object_get(row, "name")), with);
+	const char *name = json_string_value(json_object_get(row, "name"));
+	BUF_AUTO word = {.limit = 8192};
+	buf_addword(&word, name);
+	return json_sprintf("evctl-artifact get %s --to - %s%s | %s",
+		json_string_value(json_object_get(row, "run")), name[0] == '-' ? "-- " : "",
+		buf_str(&word), with);
 }
 
 static int do_show(struct invocation *in, struct err *e)
@@ -229,7 +232,10 @@ static int do_serve(struct invocation *in, struct err *e)
 		return -1;
 	if (fflush(stdout) != 0)
 		return err_errno(e, ERR_FAIL, "cannot write the output");
-	program_note(in, "the link is good for one browser, once; Ctrl-C ends the archive");
+	program_note(in,
+		"the link is good for one browser, once, within %d minutes; Ctrl-C ends the "
+		"archive",
+		ARCHIVE_LINK_MIN);
 	return archive_serve(a, e);
 }
 

@@ -87,6 +87,21 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
+void buf_addword(struct buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:@%+=,-";
+	if (*word && word[strspn(word, plain)] == '\0')
+		return buf_adds(b, word);
+	buf_addc(b, '\'');
+	for (const char *p = word; *p; p++)
+		if (*p == '\'')
+			buf_adds(b, "'\\''");
+		else
+			buf_addc(b, *p);
+	buf_addc(b, '\'');
+}
+
 const char *buf_str(const struct buf *b)
 {
 	return b->data ? b->data : "";

@@ -31,6 +31,9 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vaddf(struct buf *b, const char *fmt, va_list ap);
+/* One word of a command to copy: in quotes unless it is plain, so that no name is more than a name.
+ */
+void buf_addword(struct buf *b, const char *word);
 /* The text, "" when nothing was written; owned by the buffer. */
 const char *buf_str(const struct buf *b);
 /* Gives the memory to the caller (free()) and zeroes the buffer; NULL if it had failed. */

@@ -2,11 +2,13 @@
 """evctl-artifact: list, show, get (verified, overwriting nothing), rm, gc, and what a buyer may see."""
 import hashlib
 import os
+import re
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import T
+from tap import BIN, T
 
 YAML = """name: a
 tools:
@@ -170,3 +172,15 @@ with T() as t:
     r = t.run("evctl-artifact", "get", run, "--to", here / "odd", "--", "-x $(touch y);'\"")
     t.ok(r.code == 0 and (here / "odd").read_text() == "hello", "a name like an option", r)
     t.ok(t.run("evctl-log", "audit", "--verify").code == 0, "the audit chain holds")
+
+    # A name is no more than a name in a command to copy.
+    path = f"{BIN}:{os.environ['PATH']}"
+    for name in ("-n", "it's", "a b; echo", "$(id).txt"):
+        said = t.run("evctl-run", "a", "make", "--draft", "--arg", f"name={name}", "--arg", "text=odd").err
+        get = next(x for x in re.findall(r"available as a run artifact \((.*)\)$", said, re.M)
+                   if not x.endswith(("p.png", "empty")))
+        run = get.split()[2]
+        look = t.run("evctl-artifact", "show", run, "-o", "json", "--", name).json["preview"]
+        for command in (get.replace(run, f"{run} --to -", 1), look):
+            got = subprocess.run(["sh", "-c", command], env={**t.env, "PATH": path}, capture_output=True, text=True)
+            t.ok(got.stdout == "odd", f"{name!r} in a command to copy", (command, got))
