@@ -1,6 +1,7 @@
 /* evctl-expert: sets of code tools, the hosts attached to them, and their published versions. */
 #include "base/file.h"
 #include "base/output.h"
+#include "run/keys.h"
 #include "state/livenames.h"
 #include "state/expert.h"
 #include "state/listing.h"
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define NAMED_MOST 10 /* in a note; the JSON has them all */
 
 /* ---- showing ----------------------------------------------------------------------------------
  */
@@ -387,24 +390,42 @@ static int refuse_red(const struct expert_view *v, const json_t *verdict, struct
 	return err_hint(e, "evctl-verify %s; --force publishes it all the same", v->name);
 }
 
-static int print_published(
-	const struct invocation *in, const char *name, int version, json_t *verdict, struct err *e)
+/* Their runs end with exit 14 from now on: the owner is the one who can tell them. */
+static void note_supply_again(const struct invocation *in, const char *name, const json_t *again)
+{
+	BUF_AUTO who = {0};
+	size_t i, n = json_array_size(again);
+	const json_t *row;
+	json_array_foreach(again, i, row) if (i < NAMED_MOST) buf_addf(&who, "%s%s (%s)",
+		i ? ", " : "", json_text_of(row, "buyer"), json_text_of(row, "key"));
+	if (n > NAMED_MOST)
+		buf_addf(&who, " and %zu more", n - NAMED_MOST);
+	if (n)
+		program_note(in,
+			"%zu key%s must be supplied again, for hosts that this version adds or "
+			"widens: %s; evctl-cred supply KEY --expert %s --buyer BUYER",
+			n, n == 1 ? "" : "s", buf_str(&who), name);
+}
+
+static int print_published(const struct invocation *in, const char *name, int version,
+	json_t *verdict, const json_t *again, struct err *e)
 {
 	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
 	json_t *flags = json_object_get(verdict, "flags"), *row;
 	size_t i;
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns,
-			json_pack("{s:s,s:i,s:O,s:O,s:O,s:O}", "expert", name, "version", version,
-				"status", json_object_get(verdict, "status"), "flags", flags,
-				"missing", json_object_get(verdict, "missing"), "buyer_keys",
-				json_object_get(verdict, "buyer_keys")),
+			json_pack("{s:s,s:i,s:O,s:O,s:O,s:O,s:O}", "expert", name, "version",
+				version, "status", json_object_get(verdict, "status"), "flags",
+				flags, "missing", json_object_get(verdict, "missing"), "buyer_keys",
+				json_object_get(verdict, "buyer_keys"), "supply_again", again),
 			e);
 	output_say(in, "published %s, version %d: %s", name, version, verify_status(verdict));
 	json_array_foreach(flags, i, row) output_say(in, "%s", json_string_value(row));
 	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, row)
 		output_say(in, "each buyer brings: %s, for %s", json_text_of(row, "name"),
 			json_text_of(row, "host"));
+	note_supply_again(in, name, again);
 	return 0;
 }
 
@@ -427,7 +448,8 @@ static int run_publish(struct invocation *in, struct err *e)
 			json_object_get(verdict, "flags"), 0, json_string("! forced"));
 	if (expert_publish(&st, &v, v.reads, verify_status(verdict), red, &version, e) < 0)
 		return -1;
-	return print_published(in, v.name, version, verdict, e);
+	JSON_AUTO again = key_supply_again(&st, v.id, version, e);
+	return again ? print_published(in, v.name, version, verdict, again, e) : -1;
 }
 
 static int run_unpublish(struct invocation *in, struct err *e)

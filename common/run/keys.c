@@ -155,6 +155,38 @@ int key_plan_make(struct state *st, const struct expert_view *v, const char *buy
 	return r;
 }
 
+static int add_unless_agreed(
+	struct state *st, const struct key_plan *plan, struct query *q, json_t *out, struct err *e)
+{
+	bool yes;
+	if (agreed(st, plan, col_int(q, 0), col_text(q, 3), &yes, e) < 0)
+		return -1;
+	if (!yes)
+		json_array_append_new(out,
+			json_pack("{s:s,s:s}", "buyer", col_text(q, 1), "key", col_text(q, 2)));
+	return 0;
+}
+
+json_t *key_supply_again(struct state *st, int64_t expert, int version, struct err *e)
+{
+	const struct key_plan plan = {.expert = expert, .version = version};
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT c.id, b.buyer, c.name, b.hosts FROM buyer_values b "
+		"JOIN credentials c ON c.id = b.credential "
+		"WHERE b.expert = ? AND b.buyer <> '" BUILDER "' AND b.value IS NOT NULL "
+		"AND c.payer = 'buyer' ORDER BY b.buyer, c.name",
+		"i", expert);
+	json_t *out = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		if ((r = add_unless_agreed(st, &plan, q, out, e)) < 0)
+			break;
+	if (r == 0)
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
 /* ---- the values ---------------------------------------------------------------------------- */
 
 void call_keys_free(struct call_keys *k)

@@ -10,6 +10,8 @@
 
 #include "state/expert.h"
 
+#include <jansson.h>
+
 struct key_want {
 	int64_t credential;
 	char name[65];
@@ -34,6 +36,12 @@ void key_plan_free(struct key_plan *plan);
 const struct key_want *key_plan_find(const struct key_plan *plan, const char *name);
 /* Whether opening it needs the private key: some value is there. */
 bool key_plan_any(const struct key_plan *plan);
+
+/*
+ * Buyers whose supplied keys that version may not use until they supply them again, as it reaches
+ * more than they agreed to: an array of {"buyer", "key"}, by buyer and key, owned by the caller.
+ */
+json_t *key_supply_again(struct state *st, int64_t expert, int version, struct err *e);
 
 struct call_key {
 	char name[65];

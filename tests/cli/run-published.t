@@ -86,7 +86,10 @@ with T() as t:
     # What the buyer agreed to
     t.good("evctl-host", "set", "a.example", "--allow-private", "yes")
     t.ok(run("needs", "--buyer", "b1").code == 0, "flags of published hosts are frozen")
-    t.good("evctl-expert", "publish", "p", "--yes")
+    r = t.run("evctl-expert", "publish", "p", "--yes")
+    t.ok(r.code == 0 and "note: 2 keys must be supplied again" in r.err and
+         ": b1 (BRING), b2 (BRING); evctl-cred supply KEY --expert p --buyer BUYER" in r.err and
+         "builder" not in r.err, "publishing says who must supply again", r)
     r = run("needs", "--buyer", "b1")
     t.ok(r.code == 14, "a version that widens them asks again", r)
     t.ok(run("needs", "--buyer", "b1", "--version", "2").code == 0, "the one before does not")
@@ -94,12 +97,15 @@ with T() as t:
     t.ok(run("needs", "--buyer", "b1").code == 0, "supplying is agreeing")
     t.ok(run("needs", "--buyer", "b2").code == 14, "for oneself")
     t.good("evctl-host", "set", "a.example", "--allow-private", "no")
-    t.good("evctl-expert", "publish", "p", "--yes")
+    r = t.run("evctl-expert", "publish", "p", "--yes")
+    t.ok(r.code == 0 and "supplied again" not in r.err, "nobody, when it narrows them", r)
     t.ok(run("needs", "--buyer", "b1").code == 0, "a version that narrows them does not ask")
     t.good("evctl-host", "add", "b.example", "--bind", "BRING")
     t.good("evctl-expert", "attach", "p", "b.example")
     t.ok(run("needs", "--buyer", "b1").code == 0, "an attached host is the draft's")
-    t.good("evctl-expert", "publish", "p", "--yes")
+    r = t.good("evctl-expert", "publish", "p", "--yes", "-o", "json")
+    t.ok(r.json["supply_again"] == [{"buyer": "b1", "key": "BRING"}, {"buyer": "b2", "key": "BRING"}],
+         "publishing says so as JSON", r)
     t.ok(run("needs", "--buyer", "b1").code == 14, "and published it widens")
     t.ok(run("version", "--buyer", "b1").code == 0, "a tool that does not read the key runs")
 
