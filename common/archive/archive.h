@@ -18,7 +18,11 @@ struct archive;
  * one, st must be open for writing. Both are borrowed until archive_close().
  */
 int archive_open(struct archive **a, struct state *st, int port, const char *buyer, struct err *e);
-/* "http://127.0.0.1:PORT/.../open?t=TOKEN": good for one browser, once. Owned by the archive. */
+#define ARCHIVE_LINK_MIN 10
+/*
+ * "http://127.0.0.1:PORT/.../open?t=TOKEN": good for one browser, once, within
+ * ARCHIVE_LINK_MIN minutes. What it opened stays open. Owned by the archive.
+ */
 const char *archive_link(const struct archive *a);
 /* Serves until SIGINT, SIGTERM or SIGHUP. */
 int archive_serve(struct archive *a, struct err *e);

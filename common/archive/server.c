@@ -29,7 +29,8 @@
 
 /*
  * Who may ask. The link's token is spent by the first browser that shows it, which gets a session
- * in a cookie. Cookies know no ports, so any other server on 127.0.0.1 would be sent it too: the
+ * in a cookie; one that nobody showed in time, in a terminal's history say, opens nothing any more.
+ * Cookies know no ports, so any other server on 127.0.0.1 would be sent it too: the
  * cookie is bound to a path that is random for each start, which others cannot guess.
  */
 struct archive {
@@ -38,6 +39,7 @@ struct archive {
 	char base[HEX_SIZE + 2];
 	char token[HEX_SIZE], session[HEX_SIZE];
 	bool spent;
+	int64_t until;		   /* clock_mono_ms(): the link opens nothing after that */
 	char host[32], origin[40]; /* what an honest browser says */
 	char link[192];
 };
@@ -214,6 +216,9 @@ static enum MHD_Result open_link(struct archive *ar, struct MHD_Connection *c, b
 		return refuse(c, MHD_HTTP_FORBIDDEN,
 			"This link has been used. Start `evctl-artifact serve` again for a new "
 			"one.");
+	if (clock_mono_ms() >= ar->until)
+		return refuse(c, MHD_HTTP_FORBIDDEN,
+			"This link is too old. Start `evctl-artifact serve` again for a new one.");
 	if (head || looks_ahead(c))
 		return refuse(c, MHD_HTTP_FORBIDDEN, "The link is opened, not fetched.");
 	ar->spent = true;
@@ -483,6 +488,7 @@ int archive_open(struct archive **out, struct state *st, int port, const char *b
 		return -1;
 	snprintf(a->host, sizeof a->host, "127.0.0.1:%d", actual);
 	snprintf(a->origin, sizeof a->origin, "http://%s", a->host);
+	a->until = clock_mono_ms() + (int64_t)ARCHIVE_LINK_MIN * 60 * 1000;
 	snprintf(a->link, sizeof a->link, "%s%sopen?t=%s", a->origin, a->base, a->token);
 	*out = a;
 	a = NULL;

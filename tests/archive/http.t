@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import struct
+import subprocess
 import sys
 from urllib.parse import quote, unquote
 
@@ -16,6 +17,27 @@ from sample import HOSTILE, HTML, SVG, fill_gallery
 from serving import Serving, status
 from tap import T
 
+CLOCK = r'''
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	if (!real)
+		real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	int r = real(id, ts);
+	FILE *f = fopen(getenv("TEST_AHEAD"), "re");
+	long ahead = 0;
+	if (f && fscanf(f, "%ld", &ahead) == 1 && id == CLOCK_MONOTONIC)
+		ts->tv_sec += ahead;
+	if (f)
+		fclose(f);
+	return r;
+}
+'''
 WORDS = ("leads", "crm-helper", "chart", "acme", "zeta")
 
 
@@ -42,6 +64,25 @@ def safe_headers(r):
 with T() as t:
     t.init()
     fill_gallery(t.home)
+
+    # ---- in time: a clock that a file puts forward, as nobody waits ten minutes
+    shim = t.dir / "clock.so"
+    (t.dir / "clock.c").write_text(CLOCK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, t.dir / "clock.c"], check=True)
+    ahead = t.dir / "ahead"
+    saved, t.env = t.env, {**t.env, "LD_PRELOAD": str(shim), "TEST_AHEAD": str(ahead)}
+    with Serving(t) as s, Serving(t) as late:
+        t.env = saved
+        ahead.write_text("590")
+        t.ok(s.let_in().status == 200, "control: the link opens in its tenth minute")
+        ahead.write_text("600")
+        r = late.let_in()
+        t.ok(r.status == 403 and "too old" in r.text and not r.getheader("Set-Cookie"),
+             "and not after that", r.text)
+        t.ok(s.ask("").status == 200, "what it opened stays open")
+        late.process.terminate()
+        told = late.process.stderr.read().decode()
+        t.ok("within 10 minutes" in told, "which was said", told)
 
     # ---- being let in
     with Serving(t) as s:
