@@ -138,7 +138,11 @@ static int start_child(struct gate *g, const char *path, int log_fd, int theirs,
 	const char *const argv[] = {path, NULL};
 	const int fds[] = {-1, -1, log_fd, theirs};
 	struct child_spec spec = {.argv = argv, .fds = fds, .nfds = 4, .new_session = true};
-	return child_start(&g->child, &spec, e);
+	struct err why = {0};
+	if (child_start(&g->child, &spec, &why) == 0)
+		return 0;
+	err_set(e, ERR_SANDBOX, "%s", why.msg);
+	return err_hint(e, "see what this machine lacks: evctl doctor");
 }
 
 static int send_open(struct gate *g, const int *fds, const uint16_t *ports, size_t n, struct err *e)
@@ -150,7 +154,8 @@ static int send_open(struct gate *g, const int *fds, const uint16_t *ports, size
 	buf_adds(&b, "]}");
 	if (buf_failed(&b))
 		return err_set(e, ERR_FAIL, "out of memory");
-	return frame_send(g->sock, b.data, b.len, fds, n, e);
+	struct err why = {0};
+	return frame_send(g->sock, b.data, b.len, fds, n, &why) == 0 ? 0 : gone(e);
 }
 
 int gate_start(struct gate **out, const char *egress_path, const int *fds, const uint16_t *ports,

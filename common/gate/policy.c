@@ -106,6 +106,15 @@ static int judge_agreement(
 	return 0;
 }
 
+void policy_row_text(const struct policy_row *row, char out[HOST_TEXT_MAX])
+{
+	const char *star = row->wildcard ? "*." : "";
+	if (row->is_default)
+		snprintf(out, HOST_TEXT_MAX, "%s%s", star, row->name);
+	else
+		snprintf(out, HOST_TEXT_MAX, "%s%s:%u", star, row->name, row->port);
+}
+
 static const struct policy_row *on_any_port(
 	const struct policy_row *rows, size_t n, const char *name)
 {
@@ -129,7 +138,13 @@ static void judge_rows(const struct policy_row *rows, size_t n, const struct pol
 		snprintf(spec, sizeof spec, "%s:%u", v->host, w->port);
 	snprintf(v->hint, sizeof v->hint, "evctl-host add %s%s && evctl-expert attach EXPERT %s",
 		spec, usual || w->tls ? "" : " --plain", spec);
-	if (on_any_port(rows, n, v->host))
+	const struct policy_row *other = policy_find(rows, n, v->host, w->port, !w->tls);
+	if (other) {
+		policy_row_text(other, spec);
+		snprintf(v->hint, sizeof v->hint, "evctl-host set %s --plain %s", spec,
+			w->tls ? "no" : "yes");
+	}
+	if (other || on_any_port(rows, n, v->host))
 		refuse(v, 403, "port", "the host is attached, but not with this port and scheme");
 	else
 		refuse(v, 403, "host", "the host is not attached to this expert");

@@ -43,6 +43,8 @@ struct policy_verdict {
 void policy_judge(const struct policy_row *rows, size_t n, const struct http_head *head,
 	const struct policy_where *where, struct policy_verdict *v);
 
+/* The row as evctl-host takes it: "x", "x:8443", "*.x". */
+void policy_row_text(const struct policy_row *row, char out[HOST_TEXT_MAX]);
 /* The row for a canonical name on a port, NULL when there is none. */
 const struct policy_row *policy_find(
 	const struct policy_row *rows, size_t n, const char *name, uint16_t port, bool tls);

@@ -71,7 +71,9 @@ static bool is_head(const struct request *r)
 
 static int refuse_leak(struct request *r)
 {
-	snprintf(r->hint, sizeof r->hint, "evctl-bind set %.253s CRED", r->v.host);
+	char row[HOST_TEXT_MAX];
+	policy_row_text(r->v.row, row);
+	snprintf(r->hint, sizeof r->hint, "evctl-bind set %s CRED", row);
 	return refuse(r, 403, "leak",
 		"a key of this session is on its way to a host that it is not bound to", r->hint);
 }
@@ -187,7 +189,9 @@ static int guard_head(struct request *r)
 		bool own = !r->c->tls && !r->v.row->plain && r->v.row->key >= 0;
 		if (!own || leak_find(r->row->guard, r->raw, r->raw_len, NULL))
 			return refuse_leak(r);
-		snprintf(r->hint, sizeof r->hint, "evctl-host set %.253s --plain yes", r->v.host);
+		char row[HOST_TEXT_MAX];
+		policy_row_text(r->v.row, row);
+		snprintf(r->hint, sizeof r->hint, "evctl-host set %s --plain yes", row);
 		return refuse(r, 403, "plain", "a key would go over plain HTTP", r->hint);
 	}
 	return 0;
@@ -736,9 +740,13 @@ static void note_end(struct request *r, enum upstream_end end, const char *why)
 		[UPSTREAM_TLS] = {502, "tls"},
 		[UPSTREAM_TIMEOUT] = {504, "timeout"},
 		[UPSTREAM_BROKEN] = {502, "broken"}};
-	if (end == UPSTREAM_ADDRESS && !r->v.row->allow_private)
-		snprintf(r->hint, sizeof r->hint, "evctl-host set %.253s --allow-private yes",
-			r->v.host);
+	if (end == UPSTREAM_ADDRESS && !r->v.row->allow_private) {
+		char row[HOST_TEXT_MAX];
+		policy_row_text(r->v.row, row);
+		snprintf(r->hint, sizeof r->hint, "evctl-host set %s%s --allow-private yes", row,
+			r->v.row->wildcard && !r->v.row->connect_to ? " --connect-to ADDR:PORT"
+								    : "");
+	}
 	refuse(r, as[end].status, as[end].reason, why, r->hint);
 }
 

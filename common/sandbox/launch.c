@@ -226,6 +226,49 @@ static void hide(const char *path)
 		give_up(STEP_STAGE);
 }
 
+/* One overlay, of what is at usr/PART; part is "" for all of it. */
+static int mount_overlay(const char *part)
+{
+	char at[64], lower[160];
+	snprintf(at, sizeof at, "usr/%s", part);
+	snprintf(lower, sizeof lower, "lowerdir=mask/%s:/usr/%s,userxattr", part, part);
+	return mount("overlay", at, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV, lower);
+}
+
+static void mount_part(const char *path)
+{
+	char part[48], at[64];
+	if (strncmp(path, "/usr/", 5) != 0)
+		return;
+	size_t n = strcspn(path + 5, "/");
+	if (n >= sizeof part)
+		give_up(STEP_OVERLAY);
+	snprintf(part, sizeof part, "%.*s", (int)n, path + 5);
+	snprintf(at, sizeof at, "usr/%s", part);
+	if (mkdir(at, 0755) < 0) {
+		if (errno == EEXIST)
+			return;
+		give_up(STEP_STAGE);
+	}
+	snprintf(at, sizeof at, "mask/%s", part);
+	if (mkdir(at, 0755) < 0 && errno != EEXIST)
+		give_up(STEP_STAGE);
+	if (mount_overlay(part) < 0)
+		give_up(STEP_OVERLAY);
+}
+
+/*
+ * A user namespace may not see what another file system covers, so a directory with a mount
+ * anywhere beneath it cannot be a layer. Then each part of /usr that is needed is one by itself.
+ */
+static void mount_parts(const struct mounts *m)
+{
+	for (size_t i = 0; i < m->binds.n; i++)
+		mount_part(m->binds.v[i]);
+	for (size_t i = 0; i + 1 < m->links.n; i += 2)
+		mount_part(m->links.v[i]);
+}
+
 /*
  * The system's files go through an overlay of this sandbox's own: the inodes differ from those that
  * every other process sees, so locks on them signal nobody. An overlay without an upper layer needs
@@ -235,9 +278,11 @@ static void mount_system(const struct mounts *m)
 {
 	for (size_t i = 0; i < m->hidden.n; i++)
 		hide(m->hidden.v[i]);
-	if (mount("overlay", "usr", "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
-		    "lowerdir=mask:/usr,userxattr") < 0)
-		give_up(STEP_OVERLAY);
+	if (mount_overlay("") < 0) {
+		if (errno != EINVAL)
+			give_up(STEP_OVERLAY);
+		mount_parts(m);
+	}
 	for (size_t i = 0; i + 1 < m->links.n; i += 2)
 		if (!strchr(m->links.v[i] + 1, '/') &&
 			symlink(m->links.v[i + 1], m->links.v[i] + 1) < 0)
@@ -420,7 +465,8 @@ static int explain(const struct report *r, struct err *e)
 	if (step == STEP_EXEC)
 		return err_hint(e, "install it: apt-get install bubblewrap");
 	if (step == STEP_OVERLAY)
-		return err_hint(e, "Linux 5.11 or newer with overlayfs is needed");
+		return err_hint(e, "Linux 5.11 or newer with overlayfs is needed, and nothing "
+				   "mounted below /usr/bin, /usr/lib and /usr/share");
 	return err_hint(e, "see what this machine allows: evctl doctor");
 }
 
@@ -475,8 +521,16 @@ static int clone_failed(struct err *e)
 	return err_hint(e, "see what this machine allows: evctl doctor");
 }
 
+static int bwrap_missing(struct err *e)
+{
+	err_errno(e, ERR_SANDBOX, "cannot start '" PLAN_BWRAP "'");
+	return err_hint(e, "install it: apt-get install bubblewrap");
+}
+
 static int start_helper(struct launch *l, const struct helper *h, struct err *e)
 {
+	if (access(PLAN_BWRAP, X_OK) < 0)
+		return bwrap_missing(e);
 	struct clone_args args = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&l->pidfd,
