@@ -102,6 +102,14 @@ with T() as t:
     variables = set(re.findall(r'getenv\("(\w+)"\)', source)) - {"HOME"}
     t.ok(variables and all(v in contract for v in variables), "every environment variable", variables)
 
+    # the gate's reasons against the gate
+    source = "".join((ROOT / f"common/gate/{n}.c").read_text() for n in ("policy", "request"))
+    reasons = {w for call in re.findall(r"\brefuse\((.*?)\);", source, re.S)
+               for w in re.findall(r'"([a-z-]+)"', call)} | set(re.findall(r'\{\d{3}, "([a-z-]+)"\}', source))
+    listed = {w for line in re.findall(r"^\.It Li (.*)$", (TEXT / "evctl-egress.8").read_text(), re.M)
+              for w in line.split(" , ")}
+    t.ok("address" in reasons and listed == reasons, "evctl-egress(8) has every reason, and no other", listed ^ reasons)
+
     # expert.yaml(5) against the parser
     page = (TEXT / "expert.yaml.5").read_text()
     fields = set()
