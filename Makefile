@@ -30,6 +30,7 @@ TESTPROGS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/sandbox/*.c test
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 
 .DELETE_ON_ERROR:
+.PHONY: dist deb test-deb
 .PHONY: all demo check check-programs bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp $(O)/man.stamp
@@ -137,6 +138,26 @@ uninstall:
 	rm -rf $(LIBEXEC) $(SHARE)/evctl
 	rm -f $(SHARE)/man/man*/evctl*.[1-8] $(SHARE)/man/man5/expert.yaml.5
 	rm -f $(ZSHDIR)/_evctl $(USER_PROGRAMS:%=$(BASHDIR)/%) $(USER_PROGRAMS:%=$(FISHDIR)/%.fish)
+
+# ---- packages ---------------------------------------------------------------------------------
+# Both have the time of the commit, or of the tarball that this was unpacked from.
+EPOCH = $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y NEWS.md)
+TARBALL = $(O)/evctl-$(VERSION).tar.gz
+DEB = $(O)/evctl_$(VERSION)_$(shell dpkg --print-architecture).deb
+
+dist:
+	@mkdir -p $(O)
+	git archive --format=tar --prefix=evctl-$(VERSION)/ HEAD | gzip -9n > $(TARBALL).new
+	mv $(TARBALL).new $(TARBALL)
+
+deb:
+	@share/install-deps build run package
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all
+	@SOURCE_DATE_EPOCH=$(EPOCH) packaging/deb $(O) $(VERSION)
+
+# In a Debian made for it: lintian's word, installed, run, removed. Needs root and a Debian mirror.
+test-deb: deb
+	packaging/test-deb $(DEB)
 
 # ---- for developers ---------------------------------------------------------------------------
 SOURCES = $(wildcard common/*/*.[ch] cmd/*.c tests/*/*.c)
