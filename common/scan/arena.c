@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define CHUNK_FIRST ((size_t)128 << 10) /* big enough that calloc() maps fresh zero pages */
-#define CHUNK_MOST ((size_t)2 << 20)
+#define CHUNK_FIRST ((size_t)128 << 10)
+#define CHUNK_MOST ((size_t)2 << 20) /* the size of a huge page */
 
 struct arena_chunk {
 	struct arena_chunk *next;
-	size_t pad; /* keeps what follows 16-aligned */
+	size_t size; /* all of it */
 };
 
 _Noreturn void fail_jump(struct fail *f, enum fail_what what)
@@ -17,28 +18,61 @@ _Noreturn void fail_jump(struct fail *f, enum fail_what what)
 	longjmp(f->at, 1);
 }
 
-void arena_free(struct arena *a)
+static void drop_chunks(struct arena_chunk *c)
 {
-	for (struct arena_chunk *c = a->chunks, *next; c; c = next) {
+	for (struct arena_chunk *next; c; c = next) {
 		next = c->next;
 		free(c);
 	}
+}
+
+void arena_free(struct arena *a)
+{
+	drop_chunks(a->chunks);
 	*a = (struct arena){.limit = a->limit};
+}
+
+void arena_clear(struct arena *a)
+{
+	struct arena_chunk *c = a->chunks;
+
+	if (!c)
+		return;
+	drop_chunks(c->next);
+	c->next = NULL;
+	a->used = c->size;
+	a->at = (char *)(c + 1);
+	a->end = (char *)c + c->size;
+}
+
+/* Big blocks are whole huge pages: a large directory's trees would cost a fault every 4 KiB. */
+static void *new_chunk(size_t size)
+{
+	if (size < CHUNK_MOST)
+		return malloc(size);
+	void *p = aligned_alloc(CHUNK_MOST, size);
+	if (p)
+		madvise(p, size, MADV_HUGEPAGE);
+	return p;
 }
 
 void *arena_more(struct arena *a, size_t n)
 {
 	size_t size = CHUNK_FIRST;
+
 	while (size < a->used / 4 && size < CHUNK_MOST)
 		size *= 2;
 	if (n > a->limit || a->used > a->limit - n)
 		fail_jump(a->fail, FAIL_LIMIT);
 	if (size < n + sizeof(struct arena_chunk))
 		size = n + sizeof(struct arena_chunk);
-	struct arena_chunk *c = calloc(1, size);
+	if (size >= CHUNK_MOST)
+		size = (size + CHUNK_MOST - 1) & ~(CHUNK_MOST - 1);
+	struct arena_chunk *c = new_chunk(size);
 	if (!c)
 		fail_jump(a->fail, FAIL_MEMORY);
 	c->next = a->chunks;
+	c->size = size;
 	a->chunks = c;
 	a->used += size;
 	char *p = (char *)(c + 1);
@@ -52,8 +86,9 @@ void *arena_more(struct arena *a, size_t n)
 
 char *arena_copy(struct arena *a, const void *p, size_t n)
 {
-	char *s = arena_alloc(a, n + 1);
+	char *s = arena_raw(a, n + 1);
 	if (n)
 		memcpy(s, p, n);
+	s[n] = '\0';
 	return s;
 }

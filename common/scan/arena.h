@@ -1,6 +1,6 @@
 /*
  * Memory that is given back all at once. What arena_alloc() returns is zeroed, 8-aligned, and lives
- * until arena_free(). It never returns NULL: without memory, or past the limit, it jumps to the
+ * until arena_free() or arena_clear(). It never returns NULL: without memory, or past the limit, it jumps to the
  * innermost struct fail, so that code that builds trees needs no error paths. Whoever sets a fail
  * up owns nothing else at that moment but arenas, so a jump leaks nothing.
  */
@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum fail_what { FAIL_SYNTAX = 1, FAIL_MEMORY, FAIL_LIMIT };
 
@@ -29,12 +30,15 @@ struct arena {
 };
 
 void arena_free(struct arena *a);
+/* Forgets all that was allocated but keeps the latest block, to be used again. */
+void arena_clear(struct arena *a);
 void *arena_more(struct arena *a, size_t n);
 /* A copy with a NUL behind it. */
 char *arena_copy(struct arena *a, const void *p, size_t n);
 _Noreturn void fail_jump(struct fail *f, enum fail_what what);
 
-static inline void *arena_alloc(struct arena *a, size_t n)
+/* As arena_alloc(), but not zeroed. */
+static inline void *arena_raw(struct arena *a, size_t n)
 {
 	n = (n + 7) & ~(size_t)7;
 	if ((size_t)(a->end - a->at) < n)
@@ -42,6 +46,11 @@ static inline void *arena_alloc(struct arena *a, size_t n)
 	void *p = a->at;
 	a->at += n;
 	return p;
+}
+
+static inline void *arena_alloc(struct arena *a, size_t n)
+{
+	return memset(arena_raw(a, n), 0, n);
 }
 
 #endif

@@ -12,43 +12,21 @@ _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char 
 	lex_error(&p->lx, n->line, n->col, message);
 }
 
+void parse_grow(struct parse *p)
+{
+	struct node **old = p->stack;
+
+	p->stack = arena_raw(p->arena, 2 * p->room * sizeof(*old));
+	memcpy(p->stack, old, p->depth * sizeof(*old));
+	p->room *= 2;
+}
+
 void parse_modern(struct parse *p, int minor)
 {
 	if (!p->modern)
 		parse_error(p, "invalid syntax");
 	if (minor > p->needs)
 		p->needs = minor;
-}
-
-void parse_push(struct parse *p, struct node *n)
-{
-	if (p->depth == p->room) {
-		struct node **old = p->stack;
-		p->stack = arena_alloc(p->arena, 2 * p->room * sizeof(*old));
-		memcpy(p->stack, old, p->depth * sizeof(*old));
-		p->room *= 2;
-	}
-	p->stack[p->depth++] = n;
-}
-
-struct seq parse_take(struct parse *p, uint32_t mark)
-{
-	struct seq s = {NULL, p->depth - mark};
-	if (s.n) {
-		s.v = arena_alloc(p->arena, s.n * sizeof(*s.v));
-		memcpy(s.v, p->stack + mark, s.n * sizeof(*s.v));
-	}
-	p->depth = mark;
-	return s;
-}
-
-struct node *parse_new(struct parse *p, enum node_kind kind, struct place at, size_t size)
-{
-	struct node *n = arena_alloc(p->arena, size);
-	n->kind = (uint8_t)kind;
-	n->line = at.line;
-	n->col = at.col;
-	return n;
 }
 
 void parse_expect(struct parse *p, enum token kind, const char *message)

@@ -36,13 +36,42 @@ _Noreturn void parse_error(struct parse *p, const char *message);
 _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message);
 /* Notes syntax of Python 3.minor; an error in 3.11 mode. */
 void parse_modern(struct parse *p, int minor);
-void parse_push(struct parse *p, struct node *n);
-/* Takes all above the mark off the stack. */
-struct seq parse_take(struct parse *p, uint32_t mark);
-struct node *parse_new(struct parse *p, enum node_kind kind, struct place at, size_t size);
+void parse_grow(struct parse *p);
 void parse_expect(struct parse *p, enum token kind, const char *message);
 bool parse_accept(struct parse *p, enum token kind);
 struct sym *parse_name(struct parse *p);
+
+static inline void parse_push(struct parse *p, struct node *n)
+{
+	if (p->depth == p->room)
+		parse_grow(p);
+	p->stack[p->depth++] = n;
+}
+
+/* Takes all above the mark off the stack. */
+static inline struct seq parse_take(struct parse *p, uint32_t mark)
+{
+	struct seq s = {NULL, p->depth - mark};
+
+	if (s.n) {
+		s.v = arena_raw(p->arena, s.n * sizeof(*s.v));
+		for (uint32_t i = 0; i < s.n; i++)
+			s.v[i] = p->stack[mark + i];
+	}
+	p->depth = mark;
+	return s;
+}
+
+static inline struct node *parse_new(struct parse *p, enum node_kind kind, struct place at,
+	size_t size)
+{
+	struct node *n = arena_alloc(p->arena, size);
+
+	n->kind = (uint8_t)kind;
+	n->line = at.line;
+	n->col = at.col;
+	return n;
+}
 
 #define PARSE_NEW(p, kind, at, member) parse_new(p, kind, at, NODE_SIZE(member))
 

@@ -268,11 +268,10 @@ static bool is_soft(const struct parse *p, enum sym_known which)
 
 static struct node *type_or_simple(struct parse *p)
 {
-	struct place at = parse_here(p);
-	struct lex saved = p->lx;
-
 	if (!p->modern || !is_soft(p, SYM_type))
 		return simple_stmt(p);
+	struct place at = parse_here(p);
+	struct lex saved = p->lx;
 	lex_next(&p->lx);
 	if (p->lx.kind == T_NAME)
 		return type_alias(p, at);

@@ -452,31 +452,15 @@ static struct piece take_piece(struct parse *p)
 	return t;
 }
 
-static struct node *plain_string(struct parse *p, const struct piece *t)
+/* From t, which has been passed, through the last of the adjacent literals. */
+static struct node *joined(struct parse *p, struct piece t, bool fields)
 {
-	struct build b = {.first = t->at, .last = t->at, .mark = p->depth};
-	enum node_kind kind = t->flags & LEX_BYTES ? E_BYTES : E_STR;
-	size_t n = (size_t)(t->end - t->body);
-
-	if (!(t->flags & LEX_HIGH) && (t->flags & LEX_RAW || !(t->flags & LEX_ESCAPES)))
-		return text_node(p, kind, t->at, t->body, n);
-	add_literal(p, &b, t->body, n, t->flags, t->at);
-	return text_node(p, kind, t->at, b.text, b.n);
-}
-
-struct node *parse_strings(struct parse *p)
-{
-	bool fields = p->lx.kind == T_FSTRING;
-	struct piece t = take_piece(p);
+	struct build b = {.first = t.at, .last = t.at, .mark = p->depth};
 	uint8_t bytes = t.flags & LEX_BYTES;
 
-	if (!fields && !(t.flags & LEX_FORMAT) && p->lx.kind != T_STRING && p->lx.kind != T_FSTRING)
-		return plain_string(p, &t);
-	struct build b = {.first = t.at, .last = t.at, .mark = p->depth};
 	for (;;) {
 		if ((t.flags & LEX_BYTES) != bytes)
-			lex_error(
-				&p->lx, t.at.line, t.at.col, "cannot mix bytes and text literals");
+			lex_error(&p->lx, t.at.line, t.at.col, "cannot mix bytes and text literals");
 		if (fields)
 			add_modern(p, &b, &t);
 		else if (t.flags & LEX_FORMAT)
@@ -492,4 +476,24 @@ struct node *parse_strings(struct parse *p)
 	if (bytes)
 		n->kind = E_BYTES;
 	return n;
+}
+
+struct node *parse_strings(struct parse *p)
+{
+	if (p->lx.kind == T_FSTRING)
+		return joined(p, take_piece(p), true);
+	const char *start = p->lx.start, *stop = p->lx.stop, *end;
+	const char *body = lex_string_body(&p->lx, &end);
+	uint8_t flags = p->lx.flags;
+	struct place at = parse_here(p);
+
+	lex_next(&p->lx);
+	bool alone = p->lx.kind != T_STRING && p->lx.kind != T_FSTRING;
+	bool plain = !(flags & (LEX_FORMAT | LEX_HIGH)) &&
+		     (flags & LEX_RAW || !(flags & LEX_ESCAPES));
+	/* Most literals are alone and mean what they say. */
+	if (alone && plain)
+		return text_node(p, flags & LEX_BYTES ? E_BYTES : E_STR, at, body,
+			(size_t)(end - body));
+	return joined(p, (struct piece){start, stop, body, end, at, flags}, false);
 }
