@@ -5,8 +5,8 @@ import os, sys
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)),
                 os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib")]
 from gatelib import Authority, Upstream, answering, calls_handler, echo, at_end, HERE
-from tap import T
-import base64, json, shutil
+from tap import BIN, T
+import base64, json, shutil, subprocess
 
 PACKAGES = ("requests", "urllib3", "idna", "certifi", "charset_normalizer", "chardet", "httpx", "httpcore",
             "h11", "anyio", "sniffio", "rfc3986")
@@ -42,11 +42,57 @@ def stolen():
             "base64": get("https://free.x.example/?" + base64.b64encode(b"ab" + k.encode()).decode()),
             "plain": get("http://open.x.example/", {"X-Key": k})}
 
+def hints():
+    k, out = EV_KEYS["OPEN"], []
+    for url in ("https://a.wild.x.example/", "https://odd.x.example:8443/", "http://open.x.example/"):
+        try:
+            urllib.request.urlopen(urllib.request.Request(url, headers={"X-Key": k}), timeout=15)
+        except urllib.error.HTTPError as e:
+            out.append(json.loads(e.read())["hint"])
+    try:
+        urllib.request.urlopen("http://odd.x.example:8443/", timeout=15)
+    except urllib.error.HTTPError as e:
+        out.append(json.loads(e.read())["hint"])
+    return out
+
+def crowd():
+    import threading
+    out = []
+    def some(i):
+        for j in range(5):
+            url = "https://open.x.example/t%d-%d" % (i, j)
+            got = get(url, {"X-Key": EV_KEYS["OPEN"], "X-Me": str(i)})
+            out.append(got[0] == 200 and "X-Me: %d" % i in got[1]["headers"] and "/t%d-%d " % (i, j) in got[1]["line"])
+    threads = [threading.Thread(target=some, args=(i,)) for i in range(60)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    return [len(out), sum(out)]
+
+def held():
+    import os, time
+    first = get("https://free.x.example/")[0]
+    print("begun", flush=True)
+    while get("https://free.x.example/")[0] == 200:
+        time.sleep(.05)
+    late = [get(u)[0] for u in ("https://free.x.example/", "https://a.wild.x.example/", "http://free.x.example/")]
+    print("closed" if first == 200 and late == [0, 0, 0] else late, flush=True)
+
 def names():
     return {u: get(u)[0] for u in ("https://a.wild.x.example/", "https://a.b.wild.x.example/",
             "https://wild.x.example/", "https://notwild.x.example/", "https://odd.x.example:8443/",
-            "https://odd.x.example/", "https://other.example/")}
+            "https://odd.x.example/", "https://other.example/", "http://bare.x.example:8443/",
+            "https://bare.x.example:8443/", "http://bare.x.example/")}
 '''
+
+
+
+def is_gate(pid, parent):
+    try:
+        stat = open("/proc/%s/stat" % pid).read()
+    except OSError:
+        return False
+    return "(evctl-egress)" in stat and stat.rpartition(")")[2].split()[1] == str(parent)
+
 
 with T() as t:
     ca = Authority("up")
@@ -66,23 +112,26 @@ with T() as t:
     for name, key in (("sealed.x.example", "SEALED"), ("open.x.example", "OPEN"), ("free.x.example", None),
                       ("*.wild.x.example", None), ("odd.x.example:8443", None)):
         host(name, echoes, *(("--bind", key) if key else ()))
+    bare = Upstream(None, answering(echo), tls=False)
+    t.good("evctl-host", "add", "bare.x.example:8443", "--plain", "--connect-to", bare.addr, "--allow-private")
     src = t.expert("net", {"net.py": TOOL, "calls.py": open(os.path.join(HERE, "calls.py")).read()},
                    "name: net\ndescription: d\ntools:\n  - {name: calls, entry: calls.py, timeout: 25}\n" +
                    "".join("  - {name: %s, entry: 'net.py:%s', timeout: 25}\n" % (n, n)
-                           for n in ("sealed", "stolen", "names")))
+                           for n in ("sealed", "stolen", "names", "hints", "crowd", "held")))
     brought = [p for p in PACKAGES if os.path.isdir("/usr/lib/python3/dist-packages/" + p)]
     for p in brought:
         shutil.copytree("/usr/lib/python3/dist-packages/" + p, src / p, symlinks=False,
                         ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     t.good("evctl-expert", "create", "net", "--dir", src)
     t.good("evctl-expert", "attach", "net", "api.x.example", "plain.x.example", "sealed.x.example",
-           "open.x.example", "free.x.example", "*.wild.x.example", "odd.x.example:8443")
+           "open.x.example", "free.x.example", "*.wild.x.example", "odd.x.example:8443", "bare.x.example:8443")
 
     r = t.run("evctl-run", "net", "names")
     got = json.loads(r.out) if r.code == 0 else {}
     t.ok(got == {"https://a.wild.x.example/": 200, "https://a.b.wild.x.example/": 200, "https://wild.x.example/": 0,
                  "https://notwild.x.example/": 0, "https://odd.x.example:8443/": 200, "https://odd.x.example/": 403,
-                 "https://other.example/": 0},
+                 "https://other.example/": 0, "http://bare.x.example:8443/": 200, "https://bare.x.example:8443/": 403,
+                 "http://bare.x.example/": 403},
          "wildcards at any depth, declared ports, and nothing else", r)
 
     r = t.run("evctl-run", "net", "sealed")
@@ -101,6 +150,49 @@ with T() as t:
     t.ok(r.code == 0 and json.loads(r.out) == {"own": 200, "raw": [403, "leak"], "hex": [403, "leak"],
                                                "base64": [403, "leak"], "plain": [403, "plain"]},
          "a key goes to its own host only", r)
+
+    r = t.run("evctl-run", "net", "hints", "-o", "json")
+    t.ok(r.code == 0 and r.json["result"] == [
+        "evctl-bind set *.wild.x.example CRED", "evctl-bind set odd.x.example:8443 CRED",
+        "evctl-host set open.x.example --plain yes", "evctl-host set odd.x.example:8443 --plain yes"],
+         "a refusal's hint names the row that there is", r)
+    x = t.good("evctl-log", "show", r.json["run"], "-o", "json").json["detail"]["egress"]
+    t.ok((x["requests"], x["refused"], x["failed"]) == (4, 4, 0), "the run's record sums up its egress", x)
+    for command in (["evctl-host", "set", "odd.x.example:8443", "--plain", "yes"],
+                    ["evctl-host", "set", "odd.x.example:8443", "--plain", "no"],
+                    ["evctl-bind", "set", "*.wild.x.example", "OPEN"], ["evctl-bind", "clear", "*.wild.x.example"]):
+        r = t.run(*command)
+        t.ok(r.code == 0, "and is a command: " + " ".join(command), r)
+
+    r = t.run("evctl-run", "net", "crowd")
+    t.ok(r.code == 0 and r.json == [300, 300], "60 threads, each its own answers", r)
+
+    # The gate gone while a call runs: no way out
+    p = subprocess.Popen([BIN / "evctl-run", "net", "held", "--debug", "-o", "json"], env=t.env,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while (line := p.stderr.readline()) not in (b"begun\n", b""):
+        pass
+    gates = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_gate(pid, p.pid)]
+    t.ok(line == b"begun\n" and len(gates) == 1, "a run is held, with one gate", (line, gates))
+    for pid in gates:
+        os.kill(pid, 9)
+    out, err = p.communicate(timeout=60)
+    r = json.loads(out or b"{}")
+    t.ok(r.get("status") == "failed" and r.get("result") is None and p.returncode == 11,
+         "its gate is killed: the run fails", (out, err))
+    log = t.good("evctl-log", "show", r["run"], "-o", "json").json
+    t.ok("closed" in log["log"], "and nothing goes out any more", log)
+
+    # No gate to start: exit 8, and nothing was run
+    if os.geteuid() == 0:
+        runs = t.sql("SELECT count(*) FROM runs")
+        for cover in ("/dev/null", "/bin/false"):
+            script = 'mount --bind %s "$1" && shift && exec "$@"' % cover
+            r = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", BIN / "evctl-egress", BIN / "evctl-run",
+                                "net", "names"], env=t.env, capture_output=True, text=True)
+            t.ok(r.returncode == 8 and r.stdout == "" and "error: " in r.stderr,
+                 "%s for a gate: exit 8" % cover, r)
+        t.ok(t.sql("SELECT count(*) FROM runs") == runs, "and no run of it")
 
     r = t.run("evctl-run", "net", "calls", "-o", "json")
     result = r.json.get("result") if r.code == 0 else None

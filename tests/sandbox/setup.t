@@ -99,6 +99,36 @@ exec "$@"'''
 
 
 @test
+def covered_bwrap(box):
+    """41: something that is no program where bubblewrap should be: refused, with the package to install"""
+    if os.geteuid() != 0:
+        return note('hiding /usr/bin/bwrap takes root')
+    script = 'mount --bind /dev/null /usr/bin/bwrap && exec "$@"'
+    got = refused(box, ['unshare', '--mount', 'sh', '-c', script, 'sh'] + box.prefix)
+    true('bwrap' in got['error'] and 'bubblewrap' in got['hint'], got)
+
+
+@test
+def mounts_beneath(box):
+    """another file system beneath /usr: beside what is needed it is no matter, within it a refusal"""
+    if os.geteuid() != 0:
+        return note('mounting beneath /usr takes root')
+    for place, works in (('/usr/local', True), ('/usr/lib/python3', False)):
+        script = 'mount -t tmpfs tmpfs %s && exec "$@"' % place
+        prefix = ['unshare', '--mount', 'sh', '-c', script, 'sh'] + box.prefix
+        if works:
+            code = 'import os, numpy\ndef f(): return sorted(set(os.listdir("/usr")) - {"bin", "lib", "lib64", "share"})'
+            done = subprocess.run(prefix + [os.path.join(box.place, 'sbx')], stdout=subprocess.PIPE, timeout=60,
+                                  input=json.dumps(box.spec(code, 'f')).encode())
+            report = json.loads(done.stdout)
+            true('calls' in report, report)
+            status(report['calls'][0], 'ok')
+            same(report['calls'][0]['result'], '[]')
+        else:
+            true('/usr/lib' in refused(box, prefix)['hint'], place)
+
+
+@test
 def no_cell(box):
     """41: no cell: refused, before anything is started"""
     report = box.report(CODE, 'f', share='/nonexistent')
