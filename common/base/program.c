@@ -223,7 +223,8 @@ static int unknown_option(const struct invocation *in, const char *name, struct 
 	return near ? err_hint(e, "did you mean '--%s'?", near) : see_help(in, e);
 }
 
-static int record(struct invocation *in, const struct option_spec *o, const char *value, struct err *e)
+static int record(
+	struct invocation *in, const struct option_spec *o, const char *value, struct err *e)
 {
 	if (!o->repeats)
 		for (size_t i = 0; i < in->ngiven; i++)
@@ -394,7 +395,8 @@ static int check_args(const struct invocation *in, struct err *e)
 			return see_help(in, e);
 		}
 		if (n < in->args.n && a->choices && !in_choices(in->args.v[n], a->choices)) {
-			err_set(e, ERR_USAGE, "expected %s, not '%.60s'", a->choices, in->args.v[n]);
+			err_set(e, ERR_USAGE, "expected %s, not '%.60s'", a->choices,
+				in->args.v[n]);
 			return see_help(in, e);
 		}
 		n = a->repeats ? in->args.n : n + 1;
@@ -413,6 +415,9 @@ static int check_args(const struct invocation *in, struct err *e)
 static int choose_output(struct invocation *in, struct err *e)
 {
 	const char *word = in->output_word = opt(in, "output");
+	/* The front door's errors are as the command behind it would give them. */
+	if (!word && in->program->rest_is_command)
+		return 0;
 	if (!word || strcmp(word, "text") == 0)
 		in->output = OUTPUT_TEXT;
 	else if (strcmp(word, "json") == 0)
@@ -472,12 +477,26 @@ int opt_int(const struct invocation *in, const char *name, long dflt, long min, 
 	return 0;
 }
 
+/* Whatever a name or a path holds, a message is one line, and commands no terminal. */
+static void put_line(const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p == 0x7f)
+			fprintf(stderr, "\\x%02x", *p);
+		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			fprintf(stderr, "\\xc2\\x%02x", *++p);
+		else
+			fputc(*p, stderr);
+	fputc('\n', stderr);
+}
+
 static void say(const struct invocation *in, const char *kind, const char *fmt, va_list ap)
 {
 	BUF_AUTO b = {0};
 	buf_vaddf(&b, fmt, ap);
 	fflush(stdout);
-	fprintf(stderr, "%s: %s: %s\n", in->program->name, kind, buf_str(&b));
+	fprintf(stderr, "%s: %s: ", in->program->name, kind);
+	put_line(buf_str(&b));
 }
 
 void program_note(const struct invocation *in, const char *fmt, ...)
@@ -529,23 +548,22 @@ static void print_error(const struct invocation *in, const struct err *e)
 {
 	fflush(stdout);
 	if (in->output == OUTPUT_JSON) {
-		json_t *o = json_pack("{s:{s:i,s:s,s:s%}}", "error", "code", (int)e->code, "kind",
-			err_kind(e->code), "message", e->msg, strlen(e->msg));
-		if (!o) /* the message is not UTF-8 */
-			o = json_pack("{s:{s:i,s:s,s:s}}", "error", "code", (int)e->code, "kind",
-				err_kind(e->code), "message", "bad bytes in the message");
-		json_object_set_new(json_object_get(o, "error"), "hint",
-			e->hint[0] ? json_string(e->hint) : json_null());
+		json_t *o = json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code,
+			"kind", err_kind(e->code), "message", json_text_or_null(e->msg), "hint",
+			json_text_or_null(e->hint[0] ? e->hint : NULL));
 		json_dumpf(o, stderr, JSON_COMPACT);
 		fputc('\n', stderr);
 		json_decref(o);
 		return;
 	}
 	bool color = program_color(stderr);
-	fprintf(stderr, "%s: %serror:%s %s\n", in->program->name, color ? "\033[1;31m" : "",
-		color ? "\033[0m" : "", e->msg);
-	if (e->hint[0])
-		fprintf(stderr, "%s: hint: %s\n", in->program->name, e->hint);
+	fprintf(stderr, "%s: %serror:%s ", in->program->name, color ? "\033[1;31m" : "",
+		color ? "\033[0m" : "");
+	put_line(e->msg);
+	if (!e->hint[0])
+		return;
+	fprintf(stderr, "%s: hint: ", in->program->name);
+	put_line(e->hint);
 }
 
 /* Where whoever found the fault knew no mend, these know more. */
@@ -667,11 +685,11 @@ static json_t *options_json(const struct option_spec *o)
 {
 	json_t *a = json_array();
 	for (; o && o->name; o++)
-		json_array_append_new(a,
-			json_pack("{s:s,s:s,s:s?,s:s,s:i,s:s?,s:b}", "name", o->name, "letter",
-				o->letter ? (char[]){o->letter, 0} : "", "arg", o->arg, "help",
-				o->help, "kind", (int)o->kind, "choices", o->choices, "repeats",
-				(int)o->repeats));
+		json_array_append_new(
+			a, json_pack("{s:s,s:s,s:s?,s:s,s:i,s:s?,s:b}", "name", o->name, "letter",
+				   o->letter ? (char[]){o->letter, 0} : "", "arg", o->arg, "help",
+				   o->help, "kind", (int)o->kind, "choices", o->choices, "repeats",
+				   (int)o->repeats));
 	return a;
 }
 
@@ -681,20 +699,18 @@ void program_dump_spec(const struct program *p, FILE *f)
 	for (const struct verb *v = p->verbs; v && v->run; v++) {
 		json_t *args = json_array();
 		for (const struct arg_spec *a = v->args; a && a->name; a++)
-			json_array_append_new(args,
-				json_pack("{s:s,s:i,s:s?,s:b,s:b}", "name", a->name, "kind",
-					(int)a->kind, "choices", a->choices, "optional",
-					(int)a->optional, "repeats", (int)a->repeats));
-		json_array_append_new(verbs,
-			json_pack("{s:s?,s:s,s:o,s:o,s:s?}", "name", v->name, "help",
-				v->help ? v->help : "",
-				"args", args, "options", options_json(v->options), "outputs",
-				v->outputs));
+			json_array_append_new(
+				args, json_pack("{s:s,s:i,s:s?,s:b,s:b}", "name", a->name, "kind",
+					      (int)a->kind, "choices", a->choices, "optional",
+					      (int)a->optional, "repeats", (int)a->repeats));
+		json_array_append_new(
+			verbs, json_pack("{s:s?,s:s,s:o,s:o,s:s?}", "name", v->name, "help",
+				       v->help ? v->help : "", "args", args, "options",
+				       options_json(v->options), "outputs", v->outputs));
 	}
 	json_t *o = json_pack("{s:s,s:s,s:s?,s:o,s:o,s:o}", "name", p->name, "summary", p->summary,
-		"examples", p->examples,
-		"options", options_json(p->options), "common", options_json(common_options),
-		"verbs", verbs);
+		"examples", p->examples, "options", options_json(p->options), "common",
+		options_json(common_options), "verbs", verbs);
 	json_dumpf(o, f, JSON_INDENT(1));
 	fputc('\n', f);
 	json_decref(o);

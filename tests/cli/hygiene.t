@@ -113,6 +113,14 @@ with T() as t:
                 r.error["code"] != r.code or not r.error["hint"]:
             wrong.append(r) if p != "evctl-doctor" else None
     t.ok(not wrong, "with -o json an error is one line of JSON, with its hint", wrong)
+    r = t.run("evctl", "nope", "-o", "json")
+    t.ok(r.code == 2 and r.error["kind"] == "usage", "so is the front door's", r)
+    for name in ("two\nlines", "\x1b[31mred", "bad\udcff byte", "c1\u009b31m"):
+        r = t.run("evctl-cred", "show", name)
+        t.ok(r.code == 2 and len(r.err.splitlines()) == 2 and
+             r.err.replace("\n", "").replace("\ufffd", "").isprintable(), f"{name!a} stays on its line", r)
+        r = t.run("evctl-cred", "show", name, "-o", "json")
+        t.ok("not a credential's name" in r.error["message"] and r.error["hint"], "as JSON too", r)
     r = t.run("evctl-apply", "-f", "/dev/null")
     t.ok(r.code == 2 and "the file is empty" in r.err, "an empty file is an error, not the end", r)
 
