@@ -25,6 +25,10 @@ tools:
   - {name: slow, entry: "m.py:slow", timeout: 1}
   - {name: big, entry: "m.py:big"}
   - {name: hungry, entry: "m.py:hungry", memory: 128M}
+  - {name: forks, entry: "m.py:forks"}
+  - {name: threads, entry: "m.py:threads"}
+  - {name: fill, entry: "m.py:fill"}
+  - {name: talks, entry: "m.py:talks"}
   - {name: files, entry: "m.py:files"}
   - {name: shaped, entry: "m.py:shaped", output: {type: object, required: [n], properties: {n: {type: integer}}}}
   - {name: keep, entry: "m.py:keep"}
@@ -52,6 +56,31 @@ def big():
 
 def hungry():
     return len(bytearray(900_000_000))
+
+def forks(n=100):
+    import time
+    for i in range(n):
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+    return n
+
+def threads(n=100):
+    import threading, time
+    for i in range(n):
+        threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+    return n
+
+def fill(mb=70, places=('/scratch', '/tmp')):
+    for place in places:
+        with open(place + '/x', 'wb') as f:
+            for i in range(mb // len(places)):
+                f.write(bytes(1000000))
+    return mb
+
+def talks(n=1000000):
+    print('x' * n, end='')
+    return n
 
 def files(n=2, size=10, fail=False, deep=True, also=None):
     for i in range(n):
@@ -187,8 +216,23 @@ with T() as t:
     fails_with(11, "failed", "a result that does not fit", "shaped", "--arg", 'n="x"')
     t.ok(t.run("evctl-run", "t", "shaped", "--arg", "n=5").json == {"n": 5}, "one that does")
     fails_with(12, "timeout", "the tool's own deadline", "slow")
-    fails_with(13, "limit", "a result that is too long", "big")
-    fails_with(13, "limit", "memory", "hungry")
+    kinds = {"memory": ("hungry", "out of memory", None), "result": ("big", "the result is too long", None),
+             "processes": ("forks", "too many processes or threads", 40),
+             "threads": ("threads", "too many processes or threads", 40),
+             "disk": ("fill", "no space left to write", 50)}
+    for kind, (tool, reason, few) in kinds.items():
+        if few:
+            r = t.run("evctl-run", "t", tool, "--arg", f"{'mb' if kind == 'disk' else 'n'}={few}")
+            t.ok(r.code == 0 and r.json == few, f"as much as is allowed: {kind}", r)
+        run = fails_with(13, "limit", kind, tool)
+        x = t.good("evctl-log", "show", run, "-o", "json").json
+        t.ok(x["reason"] == reason and x["detail"]["limit"] == ("processes" if kind == "threads" else kind),
+             f"the owner is told which limit: {kind}", x)
+    for n in (1000000, 1000001):
+        r = t.run("evctl-run", "t", "talks", "-o", "json", "--arg", f"n={n}")
+        x = t.good("evctl-log", "show", r.json["run"], "-o", "json").json
+        t.ok(r.code == 0 and len(x["log"]) == 1000000 and x["detail"]["log_truncated"] is (n > 1000000),
+             f"a log of {n} bytes", (r.code, len(x["log"]), x["detail"]))
     fails_with(11, "failed", "files, then an exception", "files", "--arg", "fail=true")
     r = t.run("evctl-run", "t", "raises", "--draft", "--buyer", "b1")
     t.ok(r.code == 11 and re.fullmatch(rf"evctl-run: error: run {RUN}: failed\n", r.err) and
