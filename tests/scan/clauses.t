@@ -2011,8 +2011,208 @@ async def f():
 for k, in (('A',), ('B',)): EV_KEYS[k] #: R:A R:B
 for [k2] in [['C']]: EV_KEYS[k2] #: R:C
 for k3, *r in (('A', 'x'),): EV_KEYS[k3] #: D
----- more: an apostrophe run
-EV_KEYS['A'"B"] #: R:AB
+---- tool: a Stripe client with paging
+"""Lists charges. Needs EV_KEYS['NOT_A_READ']."""
+from __future__ import annotations
+
+import base64
+import json
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Iterator
+
+if TYPE_CHECKING:
+    EV_KEYS: dict[str, str] = {}
+
+API = "https://api.stripe.com/v1"
+VERSION = "2024-06-20"
+
+
+@dataclass
+class Client:
+    key: str = field(default_factory=lambda: EV_KEYS["STRIPE_KEY"]) #: R:STRIPE_KEY
+    account: str | None = None
+    retries: int = int(EV_KEYS.get("STRIPE_RETRIES", "3")) #: O:STRIPE_RETRIES
+
+    def _headers(self) -> dict[str, str]:
+        basic = base64.b64encode(f"{self.key}:".encode()).decode()
+        headers = {"Authorization": f"Basic {basic}", "Stripe-Version": VERSION}
+        if "STRIPE_ACCOUNT" in EV_KEYS: #: O:STRIPE_ACCOUNT
+            headers["Stripe-Account"] = EV_KEYS["STRIPE_ACCOUNT"] #: O:STRIPE_ACCOUNT
+        return headers
+
+    def pages(self, path: str, **params) -> Iterator[dict]:
+        while True:
+            url = f"{API}/{path}?{urllib.parse.urlencode(params)}"
+            req = urllib.request.Request(url, headers=self._headers())
+            with urllib.request.urlopen(req, timeout=20) as r:
+                page = json.load(r)
+            yield from page["data"]
+            if not page.get("has_more"):
+                return
+            params["starting_after"] = page["data"][-1]["id"]
+
+
+def count(month: str) -> dict:
+    return {"month": month, "n": sum(1 for _ in Client().pages("charges", limit=100))}
+---- tool: a helper that hides the name
+== keys.py
+import builtins
+import os
+
+_KEYS = getattr(builtins, "EV_KEYS", None) or {}
+
+
+def secret(name, default=None):
+    try:
+        return _KEYS[name] #: D
+    except KeyError:
+        return os.environ.get(name, default)
+
+
+def require(*names):
+    missing = [n for n in names if n not in _KEYS] #: D
+    if missing:
+        raise SystemExit("missing " + ", ".join(missing))
+== main.py
+from keys import _KEYS as K, require, secret
+
+require("A", "B")
+print(secret("A"), K["B"]) #: R:B
+---- tool: names in a module, checked at the start
+== names.py
+SLACK = "SLACK_BOT_TOKEN"
+GITHUB = "GITHUB_TOKEN"
+OPTIONAL = {"sentry": "SENTRY_DSN", "dd": "DD_API_KEY"}
+ALL = (SLACK, GITHUB)
+== lib/__init__.py
+== lib/http.py
+from names import GITHUB as _gh, OPTIONAL
+
+session_headers = {
+    "Authorization": "token " + EV_KEYS[_gh], #: R:GITHUB_TOKEN
+    "User-Agent": "x",
+}
+extra = {
+    label: EV_KEYS[name] #: O:SENTRY_DSN O:DD_API_KEY
+    for label, name in OPTIONAL.items()
+    if name in EV_KEYS #: O:SENTRY_DSN O:DD_API_KEY
+}
+== tool.py
+import sys
+import names
+from lib.http import session_headers
+
+missing = [n for n in names.ALL if n not in EV_KEYS] #: O:SLACK_BOT_TOKEN O:GITHUB_TOKEN
+if missing:
+    sys.exit(f"add {missing}")
+slack = EV_KEYS[names.SLACK] #: R:SLACK_BOT_TOKEN
+---- tool: async with a choice of providers
+import asyncio, hmac, hashlib, os, time
+
+PROVIDERS = {
+    "openai": ("OPENAI_API_KEY", "https://api.openai.com"),
+    "anthropic": ("ANTHROPIC_API_KEY", "https://api.anthropic.com"),
+}
+
+
+async def ask(provider, prompt):
+    match provider:
+        case "openai":
+            key = EV_KEYS["OPENAI_API_KEY"] #: R:OPENAI_API_KEY
+        case "anthropic" if EV_KEYS.get("ANTHROPIC_API_KEY"): #: O:ANTHROPIC_API_KEY
+            key = EV_KEYS["ANTHROPIC_API_KEY"] #: O:ANTHROPIC_API_KEY
+        case str(other):
+            key = EV_KEYS[f"{other.upper()}_API_KEY"] #: D
+        case _:
+            raise ValueError(provider)
+    sig = hmac.new(EV_KEYS["SIGNING"].encode(), prompt.encode(), hashlib.sha256) #: R:SIGNING
+    async with session(key, sig) as s:
+        return await s.post(json={"t": time.time(), "org": os.getenv("OPENAI_ORG")})
+
+
+async def first():
+    for name, (key, base) in PROVIDERS.items():
+        if (value := EV_KEYS.get(key)) is not None: #: O:OPENAI_API_KEY O:ANTHROPIC_API_KEY
+            return name, base, value
+    return None, os.environ.get("OPENAI_API_KEY"), None #: E:OPENAI_API_KEY
+asyncio.run(first())
+---- tool: a registry of specs
+SPECS = [
+    {"name": "crm", "key": "CRM_KEY"},
+    {"name": "mail", "key": "MAIL_KEY"},
+]
+for spec in SPECS:
+    token = EV_KEYS.get(spec["key"]) #: D
+    if not token:
+        continue
+pairs = [("CRM", "crm.example"), ("MAIL", "mail.example")]
+tokens = {host: EV_KEYS[f"{p}_TOKEN"] for p, host in pairs} #: R:CRM_TOKEN R:MAIL_TOKEN
+auth = (EV_KEYS["USER"], EV_KEYS["PASS"]) #: R:USER R:PASS
+creds = json.loads(EV_KEYS["GOOGLE_JSON"]) #: R:GOOGLE_JSON
+redacted = {k: "***" for k in EV_KEYS} #: D
+log.debug("have %s", sorted(EV_KEYS)) #: D
+log.debug("have %d keys", len(EV_KEYS))
+---- tool: a settings class
+from functools import cached_property, lru_cache, partial
+
+
+class Settings:
+    PREFIX = "ACME"
+    URL = f"https://{EV_KEYS.get('ACME_HOST', 'acme.example')}" #: O:ACME_HOST
+
+    def __init__(self, *, token: str | None = None, keys=EV_KEYS):
+        self.token = token or keys.get("ACME_TOKEN") #: O:ACME_TOKEN
+        self.region = keys["ACME_REGION"] if "ACME_REGION" in keys else "eu" #: O:ACME_REGION
+
+    @cached_property
+    def secret(self):
+        try:
+            return EV_KEYS[f"{Settings.PREFIX}_SECRET"] #: O:ACME_SECRET
+        except (KeyError, AttributeError):
+            return None
+        finally:
+            audit(EV_KEYS["AUDIT"]) #: R:AUDIT
+
+    @property
+    def user(self): return EV_KEYS[self.PREFIX + "_USER"] #: D
+
+    @staticmethod
+    @lru_cache(maxsize=None)
+    def password():
+        if "ACME_PASSWORD" not in EV_KEYS: #: O:ACME_PASSWORD
+            raise LookupError("ACME_PASSWORD")
+        return EV_KEYS["ACME_PASSWORD"] #: R:ACME_PASSWORD
+
+
+get = partial(EV_KEYS.get, "X") #: D
+getter = EV_KEYS.__getitem__
+tokens = list(map(getter, ("A", "B"))) #: D
+one = getter("C") #: R:C
+---- tool: a script with retries and fallbacks
+#!/usr/bin/env python3
+import os, sys, contextlib
+from contextlib import suppress
+
+token = None
+with suppress(KeyError):
+    token = EV_KEYS["GH_TOKEN"] #: O:GH_TOKEN
+token = token or os.environ.get("GH_TOKEN") or sys.exit("no token") #: E:GH_TOKEN
+for name in ("GH_TOKEN", "GITHUB_TOKEN"):
+    try:
+        token = EV_KEYS[name] #: O:GH_TOKEN O:GITHUB_TOKEN
+        break
+    except KeyError:
+        continue
+else:
+    token = os.environ["GITHUB_TOKEN"] #: E:GITHUB_TOKEN
+proxy = os.environ.get("HTTPS_PROXY")
+os.environ["SSL_CERT_FILE"] = "/x"
+os.environ.setdefault("MPLCONFIGDIR", "/tmp")
+for attempt in range(3):
+    with contextlib.closing(connect(EV_KEYS.get("DSN", "sqlite://"))) as db: #: O:DSN
+        db.execute("select * from t where k = 'EV_KEYS'")
 '''
 
 # Cases whose bytes matter: (what, {file: bytes}, entries, syntax error).
