@@ -260,7 +260,7 @@ def leftovers(box):
         with open('/proc/self/mounts') as file:
             return len(file.readlines())
     before = mounts(), own('/tmp'), own('/dev/shm')
-    count = 200
+    count = 100
     # sbx itself fails if it has more descriptors or children after the runs than before.
     process = box.start('def f(): return 1', 'f', bench=count)
     same(len(json.loads(process.communicate(timeout=200)[0])), count)
@@ -272,8 +272,10 @@ def leftovers(box):
     process = box.start('import time\ndef f(): time.sleep(99)', 'f')
     wait_for(lambda: len(descendants(process.pid)) >= 3, 'a run')
     same(bounds == 'rlimit', not groups(process.pid))
+    pids = descendants(process.pid)
     process.kill()
     process.communicate()
+    gone(pids)
     # Killed with its supervisor, the next run cleans up after it.
     box.run('def f(): return 1', 'f')
     same(groups(process.pid), [])
