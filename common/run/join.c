@@ -79,10 +79,13 @@ static int take_turn(struct joined *j, int *code, struct err *e)
 	int got = frame_recv(j->sock, &b, code, &nfds, deadline, e);
 	if (nfds == 0)
 		*code = -1;
-	if (got < 0 && e->code == ERR_TIMEOUT)
+	if (got < 0 && e->code == ERR_TIMEOUT) {
 		is_busy(j, e);
-	else if (got <= 0 || !b.len || b.data[0] != WIRE_TURN)
+	} else if (got <= 0 || !b.len || b.data[0] != WIRE_TURN) {
+		/* A keeper that ends resets whoever is still in its queue. */
+		err_clear(e);
 		got = has_ended(j, e);
+	}
 	if (got > 0) {
 		struct wire_in w = {.p = b.data + 1, .left = b.len - 1};
 		call_keys_free(&j->earlier);
