@@ -204,6 +204,18 @@ static int check_source(struct calling *g, struct err *e)
 	return err_set(e, ERR_FAIL, "the answer is withheld");
 }
 
+/* What would let the request through, where a flag of the connection does. */
+static void hint_flags(const struct calling *g, struct err *e)
+{
+	const char *verdict = g->answer.verdict ? g->answer.verdict : "", *name = g->conn.name;
+	if (strcmp(verdict, "address") == 0 && !g->conn.allow_private)
+		err_hint(e, "if it is meant to: evctl-conn set %s --allow-private yes", name);
+	else if (strcmp(verdict, "certificate") == 0)
+		err_hint(e, "if it has a CA of its own: evctl-conn set %s --ca-file PEM", name);
+	else if (strcmp(verdict, "unreachable") == 0)
+		err_hint(e, "where it is looked for: evctl-conn show %s", name);
+}
+
 static int pass(struct calling *g, struct broker *b, struct state *st, struct err *e)
 {
 	bool buyer_pays;
@@ -224,6 +236,8 @@ static int pass(struct calling *g, struct broker *b, struct state *st, struct er
 		err_wrap(e, "host '%s' of connection '%s' (%s)", g->url.text, g->conn.name,
 			list ? list : "");
 	}
+	if (r < 0)
+		hint_flags(g, e);
 	return r;
 }
 
