@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define CHUNK_FIRST ((size_t)128 << 10)
-#define CHUNK_MOST ((size_t)2 << 20) /* the size of a huge page */
+#define CHUNK_MOST ((size_t)2 << 20)
+#define KEEP_MOST ((size_t)32 << 20)
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -38,27 +38,20 @@ void arena_clear(struct arena *a)
 
 	if (!c)
 		return;
-	drop_chunks(c->next);
-	c->next = NULL;
-	a->used = c->size;
+	if (c->next) {
+		/* The next use is likely to need as much: in one piece then. */
+		size_t total = a->used < KEEP_MOST ? a->used : KEEP_MOST;
+		drop_chunks(c);
+		*a = (struct arena){.limit = a->limit, .fail = a->fail, .first = total};
+		return;
+	}
 	a->at = (char *)(c + 1);
 	a->end = (char *)c + c->size;
 }
 
-/* Big blocks are whole huge pages: a large directory's trees would cost a fault every 4 KiB. */
-static void *new_chunk(size_t size)
-{
-	if (size < CHUNK_MOST)
-		return malloc(size);
-	void *p = aligned_alloc(CHUNK_MOST, size);
-	if (p)
-		madvise(p, size, MADV_HUGEPAGE);
-	return p;
-}
-
 void *arena_more(struct arena *a, size_t n)
 {
-	size_t size = CHUNK_FIRST;
+	size_t size = a->first ? a->first : CHUNK_FIRST;
 
 	while (size < a->used / 4 && size < CHUNK_MOST)
 		size *= 2;
@@ -66,9 +59,7 @@ void *arena_more(struct arena *a, size_t n)
 		fail_jump(a->fail, FAIL_LIMIT);
 	if (size < n + sizeof(struct arena_chunk))
 		size = n + sizeof(struct arena_chunk);
-	if (size >= CHUNK_MOST)
-		size = (size + CHUNK_MOST - 1) & ~(CHUNK_MOST - 1);
-	struct arena_chunk *c = new_chunk(size);
+	struct arena_chunk *c = malloc(size);
 	if (!c)
 		fail_jump(a->fail, FAIL_MEMORY);
 	c->next = a->chunks;

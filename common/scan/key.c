@@ -164,7 +164,7 @@ static struct var *class_var(struct at *at, struct node *n)
 	if (n->kind != E_ATTR || n->attr.name->dot_stored)
 		return NULL;
 	struct node *cls = named_class(at, n->attr.value);
-	return cls ? scope_own(at->s, cls->cls.scope, n->attr.name) : NULL;
+	return cls ? scope_own(cls->cls.scope, n->attr.name) : NULL;
 }
 
 static struct elements elements(struct at *at, struct node *n);

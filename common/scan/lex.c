@@ -613,9 +613,10 @@ void lex_next(struct lex *lx)
 		while (*p == ' ' || *p == '\t' || *p == '\f')
 			p++;
 		lx->at = p;
-		switch (lex_class(*p)) {
-		case LEX_C_WORD:
+		enum lex_class class = lex_class(*p);
+		if (class == LEX_C_WORD)
 			return name(lx, p);
+		switch (class) {
 		case LEX_C_DIGIT:
 			return number(lx, p);
 		case LEX_C_QUOTE:

@@ -62,8 +62,8 @@ static inline struct seq parse_take(struct parse *p, uint32_t mark)
 	return s;
 }
 
-static inline struct node *parse_new(struct parse *p, enum node_kind kind, struct place at,
-	size_t size)
+static inline struct node *parse_new(
+	struct parse *p, enum node_kind kind, struct place at, size_t size)
 {
 	struct node *n = arena_alloc(p->arena, size);
 

@@ -460,7 +460,8 @@ static struct node *joined(struct parse *p, struct piece t, bool fields)
 
 	for (;;) {
 		if ((t.flags & LEX_BYTES) != bytes)
-			lex_error(&p->lx, t.at.line, t.at.col, "cannot mix bytes and text literals");
+			lex_error(
+				&p->lx, t.at.line, t.at.col, "cannot mix bytes and text literals");
 		if (fields)
 			add_modern(p, &b, &t);
 		else if (t.flags & LEX_FORMAT)
@@ -489,11 +490,11 @@ struct node *parse_strings(struct parse *p)
 
 	lex_next(&p->lx);
 	bool alone = p->lx.kind != T_STRING && p->lx.kind != T_FSTRING;
-	bool plain = !(flags & (LEX_FORMAT | LEX_HIGH)) &&
-		     (flags & LEX_RAW || !(flags & LEX_ESCAPES));
+	bool plain =
+		!(flags & (LEX_FORMAT | LEX_HIGH)) && (flags & LEX_RAW || !(flags & LEX_ESCAPES));
 	/* Most literals are alone and mean what they say. */
 	if (alone && plain)
-		return text_node(p, flags & LEX_BYTES ? E_BYTES : E_STR, at, body,
-			(size_t)(end - body));
+		return text_node(
+			p, flags & LEX_BYTES ? E_BYTES : E_STR, at, body, (size_t)(end - body));
 	return joined(p, (struct piece){start, stop, body, end, at, flags}, false);
 }

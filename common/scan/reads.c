@@ -504,7 +504,7 @@ static bool takes_keys(struct here *h, const struct node *t)
 		return false;
 	if (!in_class(h) || t->op == NAME_FIXED)
 		return !in_class(h);
-	struct var *own = scope_own(h->s, h->scope, t->name);
+	struct var *own = scope_own(h->scope, t->name);
 	return own && own->flags & (VAR_GLOBAL | VAR_NONLOCAL);
 }
 

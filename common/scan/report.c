@@ -114,7 +114,7 @@ static struct import_found note(struct here *h, struct node *n, uint32_t dots, c
 static void note_all(struct here *h, const struct module *m)
 {
 	struct sym *name = h->s->syms.known[SYM___all__];
-	struct var *all = m->file && m->file->scope ? scope_own(h->s, m->file->scope, name) : NULL;
+	struct var *all = m->file && m->file->scope ? scope_own(m->file->scope, name) : NULL;
 
 	for (struct binding *b = all ? all->bindings : NULL; b; b = b->next) {
 		if (b->kind != BIND_VALUE || (b->node->kind != E_LIST && b->node->kind != E_TUPLE))

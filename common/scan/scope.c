@@ -47,55 +47,56 @@ static uint32_t var_hash(const struct scope *scope, const struct sym *name)
 	return (name->hash ^ scope->id * 0x9e3779b1u) * 0x85ebca6bu;
 }
 
-static void grow_table(struct scan *s)
+static void grow_table(struct scan *s, struct scan_file *f)
 {
-	uint32_t slots = s->slots ? 2 * s->slots : 1024;
+	uint32_t slots = f->slots ? 2 * f->slots : 64;
 	struct var_slot *slot = arena_alloc(&s->arena, slots * sizeof(*slot));
 
-	for (uint32_t i = 0; i < s->slots; i++) {
-		if (!s->slot[i].var)
+	for (uint32_t i = 0; i < f->slots; i++) {
+		if (!f->slot[i].var)
 			continue;
-		uint32_t at = s->slot[i].hash & (slots - 1);
+		uint32_t at = f->slot[i].hash & (slots - 1);
 		while (slot[at].var)
 			at = (at + 1) & (slots - 1);
-		slot[at] = s->slot[i];
+		slot[at] = f->slot[i];
 	}
-	s->slot = slot;
-	s->slots = slots;
+	f->slot = slot;
+	f->slots = slots;
 }
 
-struct var *scope_own(const struct scan *s, const struct scope *scope, const struct sym *name)
+struct var *scope_own(const struct scope *scope, const struct sym *name)
 {
+	const struct scan_file *f = scope->file;
 	uint32_t hash = var_hash(scope, name);
 
-	if (!s->slots)
+	if (!f->slots)
 		return NULL;
-	for (uint32_t at = hash & (s->slots - 1);; at = (at + 1) & (s->slots - 1)) {
-		struct var *v = s->slot[at].var;
+	for (uint32_t at = hash & (f->slots - 1);; at = (at + 1) & (f->slots - 1)) {
+		struct var *v = f->slot[at].var;
 		if (!v)
 			return NULL;
-		if (s->slot[at].hash == hash && v->scope == scope && v->sym == name)
+		if (f->slot[at].hash == hash && v->scope == scope && v->sym == name)
 			return v;
 	}
 }
 
 static struct var *declare(struct walk *w, struct scope *scope, const struct sym *name)
 {
-	struct scan *s = w->s;
-	struct var *v = scope_own(s, scope, name);
+	struct scan_file *f = scope->file;
+	struct var *v = scope_own(scope, name);
 
 	if (v)
 		return v;
-	if (s->nvars * 2 >= s->slots)
-		grow_table(s);
-	uint32_t hash = var_hash(scope, name), at = hash & (s->slots - 1);
-	while (s->slot[at].var)
-		at = (at + 1) & (s->slots - 1);
-	v = arena_alloc(&s->arena, sizeof(*v));
+	if (f->nvars * 2 >= f->slots)
+		grow_table(w->s, f);
+	uint32_t hash = var_hash(scope, name), at = hash & (f->slots - 1);
+	while (f->slot[at].var)
+		at = (at + 1) & (f->slots - 1);
+	v = arena_alloc(&w->s->arena, sizeof(*v));
 	v->sym = name;
 	v->scope = scope;
-	s->slot[at] = (struct var_slot){hash, v};
-	s->nvars++;
+	f->slot[at] = (struct var_slot){hash, v};
+	f->nvars++;
 	return v;
 }
 
@@ -107,7 +108,7 @@ static bool is_keys(const struct walk *w, const struct sym *name)
 /* The scope that a name bound in scope belongs to. */
 static struct scope *home(struct walk *w, struct scope *scope, const struct sym *name)
 {
-	struct var *own = scope_own(w->s, scope, name);
+	struct var *own = scope_own(scope, name);
 
 	if (!own || !(own->flags & (VAR_GLOBAL | VAR_NONLOCAL)))
 		return scope;
@@ -117,7 +118,7 @@ static struct scope *home(struct walk *w, struct scope *scope, const struct sym 
 	for (struct scope *sc = scope->up; sc; sc = sc->up) {
 		if (sc->kind != SCOPE_FUNCTION)
 			continue;
-		own = scope_own(w->s, sc, name);
+		own = scope_own(sc, name);
 		if (own && !(own->flags & VAR_NONLOCAL))
 			return sc;
 		nearest = nearest ? nearest : sc;
@@ -319,7 +320,7 @@ static struct var *keys_here(struct walk *w)
 	struct scope *sc = w->scope;
 
 	for (; sc->kind == SCOPE_COMPREHENSION; sc = sc->up)
-		if (scope_own(w->s, sc, w->s->syms.known[SYM_EV_KEYS]))
+		if (scope_own(sc, w->s->syms.known[SYM_EV_KEYS]))
 			return NULL;
 	if (sc->kind == SCOPE_CLASS && sc == w->scope && w->class_keys)
 		return w->class_keys;
@@ -778,7 +779,7 @@ void scope_build(struct scan *s, struct scan_file *file)
 
 static bool all_has(struct scan *s, const struct module *m, const struct sym *name)
 {
-	struct var *all = scope_own(s, m->file->scope, s->syms.known[SYM___all__]);
+	struct var *all = scope_own(m->file->scope, s->syms.known[SYM___all__]);
 	struct node *list = all && all->count == 1 && all->bindings->kind == BIND_VALUE
 				    ? all->bindings->node
 				    : NULL;
@@ -802,7 +803,7 @@ static struct var *member(struct scan *s, const struct module *m, const struct s
 	if (!top || top->seen == s->nsearches)
 		return NULL;
 	top->seen = s->nsearches;
-	struct var *v = scope_own(s, top, name);
+	struct var *v = scope_own(top, name);
 	if (v && v->count)
 		return v;
 	for (struct star *star = top->stars; star; star = star->next) {
@@ -826,7 +827,7 @@ static struct var *lookup_top(struct scan *s, struct scope *top, const struct sy
 {
 	if (name == s->syms.known[SYM_EV_KEYS])
 		return top->keys_final ? top->keys_final : &s->keys_builtin;
-	struct var *v = scope_own(s, top, name);
+	struct var *v = scope_own(top, name);
 	if (v || !top->stars)
 		return v;
 	return scope_member(s, top->file->module, name);
@@ -839,7 +840,7 @@ struct var *scope_lookup(struct scan *s, struct scope *scope, const struct sym *
 			return lookup_top(s, sc, name);
 		if (sc->kind == SCOPE_CLASS && sc != scope)
 			continue;
-		struct var *v = scope_own(s, sc, name);
+		struct var *v = scope_own(sc, name);
 		if (!v || v->flags & VAR_NONLOCAL)
 			continue;
 		if (v->flags & VAR_GLOBAL)

@@ -163,6 +163,11 @@ struct texts {
 	VEC(struct text) of;
 	bool unknown;
 };
+struct var_slot {
+	uint32_t hash;
+	struct var *var;
+};
+
 struct scan_file {
 	const char *name;
 	size_t index; /* among the files */
@@ -172,12 +177,10 @@ struct scan_file {
 	struct module *module;
 	const char *package; /* the path of the directory it is in */
 	struct scope *scope;
+	/* its scopes' variables, by scope and name */
+	struct var_slot *slot;
+	uint32_t slots, nvars;
 	VEC(struct scan_file *) imports; /* what it imports of the directory */
-};
-
-struct var_slot {
-	uint32_t hash;
-	struct var *var;
 };
 
 struct work {
@@ -190,9 +193,7 @@ struct scan {
 	struct symtab syms;
 	VEC(struct scan_file *) files;
 	VEC(struct module *) modules; /* sorted by path */
-	/* variables by scope and name */
-	struct var_slot *slot;
-	uint32_t slots, nvars, nscopes, nbindings, nsearches;
+	uint32_t nscopes, nbindings, nsearches;
 	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
 	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
 	VEC(struct scan_read) reads;
@@ -223,7 +224,7 @@ void module_note_import(struct scan *s, struct scan_file *from, struct module *m
 void scope_build(struct scan *s, struct scan_file *file);
 /* Whether a target's parts and a value's match one to one. */
 bool scope_unpacks(const struct node *target, const struct node *value);
-struct var *scope_own(const struct scan *s, const struct scope *scope, const struct sym *name);
+struct var *scope_own(const struct scope *scope, const struct sym *name);
 /* What a name means in a scope; NULL if it is a builtin, or nothing. */
 struct var *scope_lookup(struct scan *s, struct scope *scope, const struct sym *name);
 /* A variable of a module for code outside it, through 'import *' too; NULL if there is none. */
