@@ -2011,6 +2011,302 @@ async def f():
 for k, in (('A',), ('B',)): EV_KEYS[k] #: R:A R:B
 for [k2] in [['C']]: EV_KEYS[k2] #: R:C
 for k3, *r in (('A', 'x'),): EV_KEYS[k3] #: D
+---- last: text order for what runs in place
+[EV_KEYS['A'] for _ in x] #: R:A
+class C: y = EV_KEYS['B'] #: R:B
+f = lambda: EV_KEYS['C']
+def g(a=EV_KEYS['D']): EV_KEYS['E'] #: R:D
+(EV_KEYS['F'] for _ in x) #: R:F
+EV_KEYS = {}
+[EV_KEYS['G'] for _ in x]
+class D:
+    y = EV_KEYS['H']
+    del x
+def h(a=EV_KEYS['I'], *, b: EV_KEYS['J'] = 1): pass
+---- last: del in a class body restores the module's
+EV_KEYS = {}
+class D:
+    EV_KEYS = EV_KEYS
+    x = EV_KEYS['A']
+    del EV_KEYS
+    y = EV_KEYS['B']
+---- last: global in a class body
+class C:
+    global EV_KEYS
+    EV_KEYS = {}
+    x = EV_KEYS['A'] #: R:A
+EV_KEYS['B'] #: R:B
+---- last: nonlocal EV_KEYS
+def f():
+    EV_KEYS = {}
+    def g():
+        nonlocal EV_KEYS
+        EV_KEYS = {'A': 1}
+        return EV_KEYS['A']
+    return EV_KEYS['B']
+def h():
+    EV_KEYS = None
+    def i():
+        nonlocal EV_KEYS
+        import builtins
+        EV_KEYS = builtins.EV_KEYS
+    return EV_KEYS['C'] #: R:C
+---- last: class in a function with a local
+def f():
+    EV_KEYS = {}
+    class C: x = EV_KEYS['A']
+def g():
+    class C: EV_KEYS = {}
+    return EV_KEYS['B'] #: R:B
+---- last: imports that shadow and that do not
+from x import y as EV_KEYS
+EV_KEYS['A']
+from x import EV_KEYS
+EV_KEYS['B'] #: R:B
+import EV_KEYS.sub
+EV_KEYS['C']
+from builtins import EV_KEYS as EV_KEYS
+EV_KEYS['D'] #: R:D
+---- last: imports in a try do not shadow
+try:
+    from keys_local import EV_KEYS
+except ImportError:
+    EV_KEYS = {}
+EV_KEYS['A'] #: R:A
+---- last: a for in a class body does not shadow
+class C:
+    for EV_KEYS in (): pass
+    x = EV_KEYS['A'] #: R:A
+---- last: chained and annotated stores to attributes
+self.d = d = EV_KEYS #: D
+d['A'] #: R:A
+self.e: dict = EV_KEYS #: D
+x[1]: dict = EV_KEYS #: D
+a, self.b = 1, EV_KEYS #: D
+c, e = *x, EV_KEYS #: D
+---- last: normalised names everywhere
+import ｏｓ
+from os import ｅnviron as ｅ
+ｏｓ.environ['A_KEY'] #: E:A_KEY
+e['B_KEY'] #: E:B_KEY
+os.ｇetenv(ｋey='C_KEY') #: E:C_KEY
+class Ｃ: Ａ = 'X'
+EV_KEYS[C.A] #: R:X
+EV_KEYS.ｇet('D') #: O:D
+def f():
+    global Ｄ
+    D = EV_KEYS
+D['E'] #: R:E
+getattr(builtins, 'ＥＶ_KEYS')
+---- last: modules by roundabout ways are other objects
+import sys, importlib
+sys.modules['builtins'].EV_KEYS['A'] #: D
+__import__('builtins').EV_KEYS['B'] #: D
+importlib.import_module('builtins').EV_KEYS #: D
+---- last: imported loop variables
+== a.py
+for k in ('A', 'B'): pass
+A, B = 'X', 'Y'
+if (W := 'Z'): pass
+== t.py
+from a import k, B, W
+EV_KEYS[k] #: R:A R:B
+EV_KEYS[B], EV_KEYS[W] #: R:Y R:Z
+---- last: classes in functions
+def f():
+    class N: A = 'X'
+    return EV_KEYS[N.A] #: R:X
+def g():
+    return EV_KEYS[N.A] #: D
+---- last: attributes of a class changed through setattr are unknown to us
+class N: A = 'X'
+N.A += 'Y'
+EV_KEYS[N.A] #: D
+---- last: del of a class's attribute by dot
+class N: A = 'X'
+for N.A in x: pass
+EV_KEYS[N.A] #: D
+---- last: keywords of a class
+class C(**EV_KEYS): pass #: D
+class D(x=EV_KEYS): pass #: D
+class E(EV_KEYS): pass #: D
+---- last: match subjects that read
+match EV_KEYS['A'], EV_KEYS.get('B'): #: R:A O:B
+    case [EV_KEYS.x, _]: pass #: D
+match EV_KEYS:
+    case {'C': _, **_rest} | {'D': _, **_rest}: pass #: O:C O:D D
+---- last: assert with a guard inside
+assert 'A' in EV_KEYS and EV_KEYS['A'] #: O:A
+assert 'B' not in EV_KEYS or EV_KEYS['B'], EV_KEYS['B'] #: O:B R:B
+---- last: none on the left
+if None is not EV_KEYS.get('A'): EV_KEYS['A'] #: O:A
+if EV_KEYS.get('B') is not False: EV_KEYS['B'] #: O:B R:B
+---- last: the test's own operands
+if 'A' in EV_KEYS and not EV_KEYS['A']: pass #: O:A
+elif EV_KEYS['A']: pass #: R:A
+if not EV_KEYS.get('B') or EV_KEYS['B'] == 'x': EV_KEYS['B'] #: O:B R:B
+x = 'C' in EV_KEYS and f(lambda: EV_KEYS['C']) #: O:C
+---- last: guard of a body that rebinds its key
+def f():
+    for k in ('A', 'B'):
+        if k in EV_KEYS: #: O:A O:B
+            yield k, EV_KEYS[k] #: O:A O:B
+            continue
+        yield k, EV_KEYS[k] #: R:A R:B
+---- last: while True with break is no guard
+while True:
+    if 'A' in EV_KEYS: break #: O:A
+EV_KEYS['A'] #: R:A
+---- last: try inside a guard and the other way round
+try:
+    if 'A' in EV_KEYS: x = 1 #: O:A
+    else: x = EV_KEYS['A'] #: O:A
+except Exception as e:
+    if 'B' in EV_KEYS: EV_KEYS['B'] #: O:B
+    raise
+---- last: handler tuples by name do not count
+E = (KeyError,)
+try: EV_KEYS['A'] #: R:A
+except E: pass
+try: EV_KEYS['B'] #: R:B
+except x.KeyError: pass
+---- last: a directory's contextlib-like wrapper is none
+== util.py
+from contextlib import suppress as quiet
+class suppress: pass
+== t.py
+from util import quiet, suppress
+with quiet(KeyError): EV_KEYS['A'] #: O:A
+with suppress(KeyError): EV_KEYS['B'] #: R:B
+---- last: itemgetter across files and through defaults
+== util.py
+from operator import itemgetter
+K = 'A'
+pick = itemgetter(K, 'B')
+== t.py
+from util import pick
+import util
+pick(EV_KEYS) #: R:A R:B
+util.pick(EV_KEYS) #: R:A R:B
+def f(p=util.pick): return p(EV_KEYS) #: R:A R:B
+x, y = 1, util.itemgetter('C')
+y(EV_KEYS) #: R:C
+itemgetter('D')(EV_KEYS) #: D
+---- last: itemgetter with wrong calls
+from operator import itemgetter
+itemgetter('A')(EV_KEYS, 1) #: D
+itemgetter('A')(x=EV_KEYS) #: D
+itemgetter()(EV_KEYS) #: D
+itemgetter('A')
+itemgetter(EV_KEYS['B'])({}) #: R:B
+---- last: bound methods with the dictionary inside
+EV_KEYS.get('A', EV_KEYS) #: O:A D
+EV_KEYS.setdefault('B', EV_KEYS.get) #: O:B D
+EV_KEYS.update(EV_KEYS) #: D
+EV_KEYS['C'] = EV_KEYS #: D
+---- last: writes by alias
+d = EV_KEYS
+d.update(A=1)
+d.clear()
+d['A'] = 1
+del d['B']
+d.__setitem__('C', 1)
+d |= {}
+d['D'] #: R:D
+---- last: containers mutated through an attribute of the same name
+class S:
+    NAMES = ['A']
+NAMES = ['B']
+def f(s): s.NAMES.append('C')
+for k in NAMES: EV_KEYS[k] #: D
+---- last: containers in loops and slices that are stored to
+KS = {'A': 'B'}
+for KS['C'] in x: pass
+for k in KS: EV_KEYS[k] #: D
+LS = ['A']
+LS[0:1] = x
+for k in LS: EV_KEYS[k] #: D
+with y as MS[0]: pass
+MS = ['A']
+for m in MS: EV_KEYS[m] #: D
+---- last: a container behind another name
+KS = ('A',)
+LS = KS
+for k in LS: EV_KEYS[k] #: R:A
+MS = KS if x else ('B',)
+for m in MS: EV_KEYS[m] #: D
+for n in (KS or ()): EV_KEYS[n] #: D
+for o in (PS := ('C',)): EV_KEYS[o] #: D
+---- last: os by several bindings
+try: import os
+except ImportError: os = None
+os.environ['A_KEY'] #: E:A_KEY
+---- last: environment in defaults and comprehension
+from os import environ as E
+def f(get=E.get, *, e=E): return get('A_KEY'), e['B_TOKEN'] #: E:A_KEY E:B_TOKEN
+{k: E[k] for k in ('C_SECRET', 'PATH') if k in E} #: E:C_SECRET
+lambda: E.get('D_KEY') #: E:D_KEY
+---- last: package wins over module of one name
+== a/__init__.py
+K = 'A'
+== a.py
+K = 'B'
+== t.py
+from a import K
+EV_KEYS[K] #: R:A
+---- last: relative import of a missing module
+from . import nothing
+from .nowhere import d
+from .. import above
+d['A']
+EV_KEYS[nothing.K] #: D
+---- last: a star import in a function's module of constants
+== c.py
+_A = 'X'
+B = 'Y'
+__all__ = ('_A',)
+== t.py
+from c import *
+EV_KEYS[_A] #: R:X
+EV_KEYS[B] #: D
+---- last: later star imports win
+== a.py
+K = 'A'
+== b.py
+K = 'B'
+== t.py
+from a import *
+from b import *
+EV_KEYS[K] #: R:B
+---- last: empty format spec
+P = 'X'
+EV_KEYS[f'{P:}'] #: D
+EV_KEYS[f'{P=}'] #: D
+---- last: implicit tuple key and nested conditionals
+EV_KEYS[('A')] #: R:A
+EV_KEYS[('A',)] #: D
+EV_KEYS['A' if a else 'B' if b else 'C'] #: R:A R:B R:C
+EV_KEYS['A' if a else x] #: D ?R:A
+EV_KEYS[not 'A'] #: D
+EV_KEYS['A' or 'B'] #: D
+EV_KEYS['A' 'B' + ('C' if x else 'D')] #: R:ABC R:ABD
+---- last: recursion of a loop over itself
+for k in (k, 'A'): EV_KEYS[k] #: D ?R:A
+---- last: try star names and finally with return
+def f():
+    try:
+        try: return EV_KEYS['A'] #: O:A
+        finally: EV_KEYS['B'] #: O:B
+    except LookupError: return EV_KEYS['C'] #: R:C
+---- last: EV_KEYS given to a type hint
+def f(keys: type(EV_KEYS)): pass
+x: EV_KEYS = 1 #: D
+---- last: exec with keyword and without arguments
+exec()
+eval(source="EV_KEYS") #: D
+compile(source="EV_KEYS", filename='', mode='exec') #: D
+---- last: a long program's one line
+a=1;b=EV_KEYS['A'];c=b+EV_KEYS.get('B','');del a;d=lambda:EV_KEYS['C'] #: R:A O:B R:C
 ---- tool: a Stripe client with paging
 """Lists charges. Needs EV_KEYS['NOT_A_READ']."""
 from __future__ import annotations
