@@ -70,7 +70,7 @@ check-programs: $(UNIT) $(TESTPROGS)
 $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
 	$(CC) $(CFLAGS) $(LINK_FLAGS) -o $@ $< $(LIB) $(PKG_LIBS)
 
--include $(LIB_OBJ:.o=.d) $(wildcard $(O)/cmd/*.d) $(wildcard $(O)/tests/unit/*.d)
+-include $(LIB_OBJ:.o=.d) $(wildcard $(O)/cmd/*.d) $(wildcard $(O)/tests/*/*.d)
 
 # What runs inside: compiled for this machine's Python, beside bin/ as when installed.
 $(O)/share.stamp: $(wildcard share/cell/*)
