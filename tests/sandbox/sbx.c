@@ -83,6 +83,15 @@ static void fill_spec(struct sandbox_spec *s, struct lists *l, json_t *spec)
 	s->preload = l->preload;
 }
 
+static void free_lists(struct lists *l)
+{
+	free(l->files);
+	free(l->hosts);
+	free(l->wildcards);
+	free(l->preload);
+	free(l->ports);
+}
+
 static json_t *hex(const char *p, size_t n)
 {
 	BUF_AUTO b = {0};
@@ -151,9 +160,11 @@ static json_t *one_call(struct sandbox *sb, json_t *call)
 	fill_call(&c, call, &inputs, keys);
 	int done = sandbox_call(sb, &c, &r, &e);
 	free(inputs);
-	if (done < 0)
+	if (done < 0) {
+		sandbox_result_free(&r);
 		return json_pack("{s:s, s:i, s:s, s:s}", "error", e.msg, "code", e.code, "hint",
 			e.hint, "status", "error");
+	}
 	json_t *o = json_pack("{s:s, s:s?, s:s?, s:o, s:o, s:b, s:i, s:i, s:b, s:o}", "status",
 		words[r.status], "limit", r.limit, "why", r.why, "result",
 		json_text(buf_str(&r.result), r.result.len), "log",
@@ -203,6 +214,7 @@ static int fail(const struct err *e)
 	json_t *o = json_pack("{s:s, s:i, s:s}", "error", e->msg, "code", e->code, "hint", e->hint);
 	json_dumpf(o, stdout, JSON_INDENT(1));
 	puts("");
+	json_decref(o);
 	return e->code;
 }
 
@@ -268,17 +280,11 @@ static int probe(const char *share)
 	return !p.ok;
 }
 
-static int run(json_t *spec)
+static int run_calls(const struct sandbox_spec *s, json_t *spec)
 {
-	struct sandbox_spec s;
-	struct lists l;
 	struct sandbox *sb;
 	struct err e = {0};
-	fill_spec(&s, &l, spec);
-	if (number(spec, "bench"))
-		return bench(&s, json_array_get(json_object_get(spec, "calls"), 0),
-			number(spec, "bench"));
-	if (sandbox_open(&sb, &s, &e) < 0)
+	if (sandbox_open(&sb, s, &e) < 0)
 		return fail(&e);
 	const char *ca = json_string_value(json_object_get(spec, "ca"));
 	if (ca && sandbox_set_ca(sb, ca, strlen(ca), &e) < 0)
@@ -305,6 +311,19 @@ static int run(json_t *spec)
 	puts("");
 	json_decref(report);
 	return 0;
+}
+
+static int run(json_t *spec)
+{
+	struct sandbox_spec s;
+	struct lists l;
+	json_t *first = json_array_get(json_object_get(spec, "calls"), 0);
+	size_t n = number(spec, "bench");
+	fill_spec(&s, &l, spec);
+	int code = n ? bench(&s, first, n) : run_calls(&s, spec);
+	free_lists(&l);
+	json_decref(spec);
+	return code;
 }
 
 int main(int argc, char **argv)
