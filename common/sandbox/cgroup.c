@@ -80,16 +80,24 @@ static char *own_group(const char *controller)
 	return NULL;
 }
 
+/* Containers may share the tree of groups, where a process of another's looks dead from here. */
+static unsigned long pid_namespace(void)
+{
+	struct stat st;
+	return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long)st.st_ino : 0;
+}
+
 /* Groups whose supervisor is dead and that hold nothing any more. */
 static void sweep(const char *parent)
 {
+	unsigned long mine = pid_namespace(), its;
 	DIR *d = opendir(parent);
 	if (!d)
 		return;
 	for (struct dirent *de; (de = readdir(d));) {
 		int pid;
-		if (sscanf(de->d_name, PREFIX "%d-", &pid) == 1 && pid > 0 && kill(pid, 0) < 0 &&
-			errno == ESRCH)
+		if (sscanf(de->d_name, PREFIX "%lu-%d-", &its, &pid) == 2 && its == mine &&
+			pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
 			unlinkat(dirfd(d), de->d_name, AT_REMOVEDIR);
 	}
 	closedir(d);
@@ -101,7 +109,8 @@ static char *make_group(const char *parent, int *dir)
 	char *path = NULL;
 	sweep(parent);
 	for (unsigned n = 0; n < 4096; n++) {
-		if (asprintf(&path, "%s/" PREFIX "%d-%u", parent, (int)getpid(), n) < 0)
+		if (asprintf(&path, "%s/" PREFIX "%lu-%d-%u", parent, pid_namespace(),
+			    (int)getpid(), n) < 0)
 			return NULL;
 		if (mkdir(path, 0755) == 0) {
 			*dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -342,11 +342,14 @@ static void make_stage(const struct launch_spec *spec)
 
 /*
  * bwrap gets a root with nothing in it but what the plan names: it cannot bind what it cannot see,
- * and each of its binds reads the whole list of mounts.
+ * and each of its binds reads the whole list of mounts. Its /proc is of its own processes: it looks
+ * its child up there by the number that it knows, which elsewhere is another's or nobody's.
  */
 static void change_root(void)
 {
-	if (mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) < 0 ||
+	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	if ((mount("proc", "proc", "proc", flags, NULL) < 0 &&
+		    mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) < 0) ||
 		syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
 		chdir("/") < 0)
 		give_up(STEP_ROOT);
