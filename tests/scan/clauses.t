@@ -2543,6 +2543,19 @@ BYTES = [
     ("a t-string", {"t.py": b"x = t'{EV_KEYS[\"A\"]}'\n"}, "R A t.py 1", True),
 ]
 
+# Names that would need exponential time, or a hundred deep expressions' stack, if taken one by one.
+CIRCLE = "from a import *\nfrom b import *\n" * 8 + "EV_KEYS[x]\n"
+LOOPS = "".join(" " * i + f"for k{i} in (k{i - 1}, k{i - 1}):\n" for i in range(1, 40))
+LOOPS = "for k0 in ('A',):\n" + LOOPS + " " * 40 + "EV_KEYS[k39]\n"
+LOOPS += "".join(f"k{i} = 1\n" for i in range(40))
+CHAIN = "v0 = 'A'\n" + "".join(f"v{i} = v{i - 1}" + " + ''" * 2900 + "\n" for i in range(1, 100))
+BYTES += [
+    ("circles of star imports", {"a.py": CIRCLE.encode(), "b.py": CIRCLE.encode()},
+     "D  a.py 17;D  b.py 17", False),
+    ("loops over each other's variables", {"t.py": LOOPS.encode()}, "R A t.py 41", False),
+    ("a chain of deep expressions", {"t.py": (CHAIN + "EV_KEYS[v99]\n").encode()}, "D  t.py 101", False),
+]
+
 
 def parse(table):
     """Yields (what, {file: text}, required entries, allowed ones, syntax error) for each case."""
