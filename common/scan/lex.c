@@ -154,21 +154,18 @@ static bool word_follows(const char *p, const char *word)
 
 /* A number may run into a keyword that can follow it (a deprecated "0or 1"), but into no other
  * name. */
-static void end_number(struct lex *lx, const char *p, bool *stop_here)
+static void end_number(struct lex *lx, const char *p)
 {
-	*stop_here = word_follows(p, "and") || word_follows(p, "else") || word_follows(p, "for") ||
-		     (p[0] == 'i' && (p[1] == 'f' || p[1] == 'n' || p[1] == 's')) ||
-		     word_follows(p, "or") || word_follows(p, "not");
-	if (!*stop_here && lex_is_word(*p)) {
-		lx->at = p;
-		error_here(lx, "invalid number");
-	}
+	if (!lex_is_word(*p) || word_follows(p, "and") || word_follows(p, "else") ||
+		word_follows(p, "for") || word_follows(p, "or") || word_follows(p, "not") ||
+		(p[0] == 'i' && (p[1] == 'f' || p[1] == 'n' || p[1] == 's')))
+		return;
+	lx->at = p;
+	error_here(lx, "invalid number");
 }
 
 static const char *radix_number(struct lex *lx, const char *p, int base)
 {
-	bool ok;
-
 	do {
 		if (*p == '_')
 			p++;
@@ -183,7 +180,7 @@ static const char *radix_number(struct lex *lx, const char *p, int base)
 		lx->at = p;
 		error_here(lx, "invalid digit in a number");
 	}
-	end_number(lx, p, &ok);
+	end_number(lx, p);
 	return p;
 }
 
@@ -203,7 +200,6 @@ static void check_decimal(struct lex *lx, const char *start, const char *stop)
 static const char *decimal_rest(struct lex *lx, const char *p, bool *integer)
 {
 	static const char message[] = "invalid decimal literal";
-	bool ok;
 
 	if (*p == '.') {
 		*integer = false;
@@ -219,7 +215,7 @@ static const char *decimal_rest(struct lex *lx, const char *p, bool *integer)
 				error_here(lx, message);
 			}
 		} else if (!lex_is_digit(*p)) {
-			end_number(lx, e, &ok);
+			end_number(lx, e);
 			return e;
 		}
 		*integer = false;
@@ -230,7 +226,7 @@ static const char *decimal_rest(struct lex *lx, const char *p, bool *integer)
 		lx->flags = LEX_IMAGINARY;
 		p++;
 	}
-	end_number(lx, p, &ok);
+	end_number(lx, p);
 	return p;
 }
 
@@ -602,6 +598,51 @@ static void punctuation(struct lex *lx, const char *p)
 	}
 }
 
+/* Tokens of one byte, unless one of a few others follows. */
+static const uint8_t singles[256] = {
+	[','] = T_COMMA,
+	[':'] = T_COLON,
+	['.'] = T_DOT,
+	['='] = T_EQUAL,
+	[';'] = T_SEMI,
+	['+'] = T_PLUS,
+	['-'] = T_MINUS,
+	['*'] = T_STAR,
+	['/'] = T_SLASH,
+	['%'] = T_PERCENT,
+	['@'] = T_AT,
+	['&'] = T_AMPER,
+	['|'] = T_BAR,
+	['^'] = T_CARET,
+	['<'] = T_LT,
+	['>'] = T_GT,
+	['~'] = T_TILDE,
+};
+
+static bool is_single(const char *p)
+{
+	return singles[(unsigned char)*p] && p[1] != '=' && p[1] != '>' && p[1] != *p &&
+	       (*p != '.' || !lex_is_digit(p[1]));
+}
+
+static void bracket(struct lex *lx, const char *p)
+{
+	switch (*p) {
+	case '(':
+		return open_bracket(lx, T_LPAR, p);
+	case '[':
+		return open_bracket(lx, T_LSQB, p);
+	case '{':
+		return open_bracket(lx, T_LBRACE, p);
+	case ')':
+		return close_bracket(lx, T_RPAR, p, '(');
+	case ']':
+		return close_bracket(lx, T_RSQB, p, '[');
+	default:
+		return close_bracket(lx, T_RBRACE, p, '{');
+	}
+}
+
 void lex_next(struct lex *lx)
 {
 	if (lx->fresh_line)
@@ -610,27 +651,22 @@ void lex_next(struct lex *lx)
 		return give_pending(lx);
 	for (;;) {
 		const char *p = lx->at;
+		p += *p == ' '; /* one or none is usual, and hard to foretell */
 		while (*p == ' ' || *p == '\t' || *p == '\f')
 			p++;
 		lx->at = p;
 		enum lex_class class = lex_class(*p);
 		if (class == LEX_C_WORD)
 			return name(lx, p);
+		if (is_single(p))
+			return give(lx, (enum token)singles[(unsigned char)*p], p, p + 1);
 		switch (class) {
 		case LEX_C_DIGIT:
 			return number(lx, p);
 		case LEX_C_QUOTE:
 			return string(lx, p, p, 0);
-		case LEX_C_OPEN:
-			return open_bracket(lx,
-				*p == '('   ? T_LPAR
-				: *p == '[' ? T_LSQB
-					    : T_LBRACE,
-				p);
-		case LEX_C_CLOSE:
-			return *p == ')'   ? close_bracket(lx, T_RPAR, p, '(')
-			       : *p == ']' ? close_bracket(lx, T_RSQB, p, '[')
-					   : close_bracket(lx, T_RBRACE, p, '{');
+		case LEX_C_BRACKET:
+			return bracket(lx, p);
 		case LEX_C_NEWLINE:
 			if (newline(lx, p))
 				return;

@@ -5,9 +5,9 @@
 
 static uint32_t hash_words(uint64_t lo, uint64_t hi, uint64_t more)
 {
-	uint64_t h = (lo ^ 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
-	h ^= h >> 32;
-	h = (h ^ hi ^ more) * 0xc4ceb9fe1a85ec53u;
+	unsigned __int128 p =
+		(unsigned __int128)(lo ^ 0x9e3779b97f4a7c15u ^ more) * (hi ^ 0xff51afd7ed558ccdu);
+	uint64_t h = (uint64_t)p ^ (uint64_t)(p >> 64);
 	return (uint32_t)(h ^ h >> 32);
 }
 
