@@ -46,6 +46,7 @@ enum step {
 	STEP_PRIVATE,
 	STEP_STAGE,
 	STEP_OVERLAY,
+	STEP_PROC,
 	STEP_ROOT,
 	STEP_FDS,
 	STEP_LIMITS,
@@ -348,10 +349,9 @@ static void make_stage(const struct launch_spec *spec)
 static void change_root(void)
 {
 	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-	if ((mount("proc", "proc", "proc", flags, NULL) < 0 &&
-		    mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL) < 0) ||
-		syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
-		chdir("/") < 0)
+	if (mount("proc", "proc", "proc", flags, NULL) < 0)
+		give_up(STEP_PROC);
+	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		give_up(STEP_ROOT);
 }
 
@@ -455,6 +455,7 @@ static int explain(const struct report *r, struct err *e)
 		[STEP_PRIVATE] = "cannot make the mounts private",
 		[STEP_STAGE] = "cannot mount a tmpfs in a user namespace",
 		[STEP_OVERLAY] = "cannot mount an overlay in a user namespace",
+		[STEP_PROC] = "cannot mount a /proc in a user namespace",
 		[STEP_ROOT] = "cannot change the root of a user namespace",
 		[STEP_FDS] = "cannot hand out the sandbox's descriptors",
 		[STEP_LIMITS] = "cannot set resource limits",
@@ -467,6 +468,9 @@ static int explain(const struct report *r, struct err *e)
 	err_errno(e, ERR_SANDBOX, "%s", doing[step]);
 	if (step == STEP_EXEC)
 		return err_hint(e, "install it: apt-get install bubblewrap");
+	if (step == STEP_PROC)
+		return err_hint(e, "nothing may be mounted over parts of this system's /proc; in a "
+				   "container: --security-opt systempaths=unconfined");
 	if (step == STEP_OVERLAY)
 		return err_hint(e, "Linux 5.11 or newer with overlayfs is needed, and nothing "
 				   "mounted below /usr/bin, /usr/lib and /usr/share");

@@ -201,6 +201,9 @@ with T() as t:
                 BIN / "evctl-doctor", "-o", "json"]
         x = type(r)(argv, subprocess.run(argv, capture_output=True, env=t.env))
         t.ok(bad(x) == base, "in a container with few processes of its own all is the same", x)
+        x = without("mount --bind /dev/null /proc/keys")
+        t.ok(bad(x) - base == {"sandbox"} and "systempaths=unconfined" in checks(x)["sandbox"]["mend"],
+             "a /proc that is partly hidden, as containers have it", x)
         x = without("true")
         t.ok(bad(x) == base, "control: nothing taken away", x)
     rows = [c for c in checks(doctor()).values()]
