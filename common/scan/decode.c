@@ -1,10 +1,10 @@
 #include "scan/decode.h"
+#include "scan/codec.h"
 #include "scan/lex.h"
 #include "scan/lex_bits.h"
 #include "scan/str.h"
 #include "scan/tables.h"
 
-#include <iconv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +164,26 @@ static const char *codec_name(const char *s, char *buf, size_t room)
 	return buf;
 }
 
+/* The encodings that are neither single- nor double-byte. */
+static const struct {
+	const char *name;
+	codec_fn *decode;
+	const char *arg;
+} codecs[] = {
+	{"hz", codec_hz, NULL},
+	{"idna", codec_idna, NULL},
+	{"iso2022_jp", codec_iconv, "ISO-2022-JP"},
+	{"iso2022_jp_1", codec_iconv, "ISO-2022-JP-2"},
+	{"iso2022_jp_2", codec_iconv, "ISO-2022-JP-2"},
+	{"iso2022_jp_2004", codec_iconv, "ISO-2022-JP-3"},
+	{"iso2022_jp_3", codec_iconv, "ISO-2022-JP-3"},
+	{"iso2022_jp_ext", codec_iconv, "ISO-2022-JP-2"},
+	{"iso2022_kr", codec_iconv, "ISO-2022-KR"},
+	{"utf_7", codec_utf7, NULL},
+};
+
+static const size_t codec_count = sizeof(codecs) / sizeof(*codecs);
+
 static struct text new_text(struct arena *a, size_t room)
 {
 	return (struct text){arena_alloc(a, room + LEX_PAD), 0};
@@ -237,55 +257,14 @@ static struct text from_escapes(struct arena *a, const char *s, size_t n, bool r
 	return out;
 }
 
-static struct text from_iconv(struct arena *a, const char *codec, const char *s, size_t n)
+static struct text from_codec(
+	struct arena *a, codec_fn *decode, const void *arg, const char *s, size_t n)
 {
-	static const struct {
-		const char *codec, *iconv;
-	} names[] = {
-		{"big5", "BIG5"},
-		{"big5hkscs", "BIG5-HKSCS"},
-		{"cp932", "CP932"},
-		{"cp949", "CP949"},
-		{"cp950", "CP950"},
-		{"euc_jis_2004", "EUC-JISX0213"},
-		{"euc_jisx0213", "EUC-JISX0213"},
-		{"euc_jp", "EUC-JP"},
-		{"euc_kr", "EUC-KR"},
-		{"gb18030", "GB18030"},
-		{"gb2312", "GB2312"},
-		{"gbk", "GBK"},
-		{"iso2022_jp", "ISO-2022-JP"},
-		{"iso2022_jp_1", "ISO-2022-JP"},
-		{"iso2022_jp_2", "ISO-2022-JP-2"},
-		{"iso2022_jp_2004", "ISO-2022-JP-3"},
-		{"iso2022_jp_3", "ISO-2022-JP-3"},
-		{"iso2022_jp_ext", "ISO-2022-JP-2"},
-		{"iso2022_kr", "ISO-2022-KR"},
-		{"johab", "JOHAB"},
-		{"shift_jis", "SHIFT_JIS"},
-		{"shift_jis_2004", "SHIFT_JISX0213"},
-		{"shift_jisx0213", "SHIFT_JISX0213"},
-		{"utf_7", "UTF-7"},
-	};
-	const char *from = NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i].codec, codec) == 0)
-			from = names[i].iconv;
-	if (!from)
-		refuse(a, "unknown source encoding");
-	/* Nothing may jump while the converter is open, so the room is made first. */
+	/* Nothing may jump while a converter is open, so the room is made first. */
 	struct text t = new_text(a, 4 * n + 16);
-	char *in = (char *)(uintptr_t)s, *out = t.s;
-	size_t left = n, room = 4 * n + 16;
-	iconv_t cd = iconv_open("UTF-8", from);
-	if (cd == (iconv_t)-1)
-		refuse(a, "unknown source encoding");
-	bool ok = iconv(cd, &in, &left, &out, &room) != (size_t)-1 &&
-		  iconv(cd, NULL, NULL, &out, &room) != (size_t)-1;
-	iconv_close(cd);
-	if (!ok)
+
+	if (decode(arg, s, n, t.s, &t.n) < 0)
 		refuse(a, "the file is not in the encoding that it declares");
-	t.n = (size_t)(out - t.s);
 	return t;
 }
 
@@ -305,7 +284,13 @@ static struct text transcode(struct arena *a, const char *declared, const char *
 	for (size_t i = 0; i < scan_charmap_count; i++)
 		if (strcmp(scan_charmaps[i].name, codec) == 0)
 			return from_charmap(a, &scan_charmaps[i], s, n);
-	return from_iconv(a, codec, s, n);
+	for (size_t i = 0; i < scan_double_count; i++)
+		if (strcmp(scan_doubles[i].name, codec) == 0)
+			return from_codec(a, codec_double, &scan_doubles[i], s, n);
+	for (size_t i = 0; i < codec_count; i++)
+		if (strcmp(codecs[i].name, codec) == 0)
+			return from_codec(a, codecs[i].decode, codecs[i].arg, s, n);
+	refuse(a, "unknown source encoding");
 }
 
 char *decode_source(struct arena *a, const void *bytes, size_t n)
@@ -324,6 +309,9 @@ char *decode_source(struct arena *a, const void *bytes, size_t n)
 	if (marked)
 		refuse(a, "a byte order mark with another encoding than UTF-8");
 	t = transcode(a, declared, t.s, t.n);
+	/* Lone surrogates cannot be written as UTF-8, so CPython refuses them here. */
+	if (!str_is_utf8(t.s, t.n))
+		refuse(a, "the file is not in the encoding that it declares");
 	size_t len = strlen(t.s);
 	if (len == 0 || t.s[len - 1] != '\n')
 		t.s[len] = '\n';

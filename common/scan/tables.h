@@ -24,6 +24,22 @@ extern const size_t scan_charmap_count;
 extern const struct scan_codec_alias scan_codec_aliases[];
 extern const size_t scan_codec_alias_count;
 
+/* A byte and the one behind it (0 if it stands alone), and what they mean to Python; 0 if nothing.
+ */
+struct scan_pair {
+	uint16_t bytes;
+	uint32_t point;
+};
+/* A double-byte encoding: which bytes from 128 on begin a sequence, and where iconv() is wrong. */
+struct scan_double {
+	const char *name, *iconv;
+	uint64_t leads[2];
+	const struct scan_pair *pairs;
+	size_t npairs;
+};
+extern const struct scan_double scan_doubles[];
+extern const size_t scan_double_count;
+
 /* sys.stdlib_module_names, and what comes with the sandbox's packages. */
 extern const char *const scan_stdlib[];
 extern const size_t scan_stdlib_count;

@@ -122,7 +122,7 @@ for n in ("0", "00", "0_0", "01", "0_1", "08", "09.5", "00.5", "0e0", "0j", "01j
 
 # Limits: just below and just above CPython's.
 for n in (198, 199, 200, 201, 5000, 100000):
-    for a, b in (("(", ")"), ("[", "]"), ("f(", ")"), ("x[", "]"), ("{1:", "}"), ("[x, ", "]")):
+    for a, b in (("(", ")"), ("[", "]"), ("f(", ")"), ("x[", "]"), ("{1:", "}")):
         case(f"{n} nested {a}", a * n + "x" + b * n + "\n")
 for n in (97, 98, 99, 100, 101, 400):
     case(f"{n} nested blocks", "".join(" " * i + "if x:\n" for i in range(n)) + " " * n + "x\n")
