@@ -70,4 +70,4 @@ with T() as t:
         t.ok(members == tracked and len(times) == 1, "it has what is committed, all of one time", members ^ tracked)
         r = subprocess.run(["make", "-n", f"O={t.dir}/three", "all"], cwd=t.dir / "out" / f"evctl-{VERSION}", env=env,
                            capture_output=True, text=True)
-        t.ok(r.returncode == 0 and "gcc" in r.stdout, "and builds without git", r.stderr)
+        t.ok(r.returncode == 0 and " -c -o " in r.stdout, "and builds without git", r.stderr + r.stdout[:500])
