@@ -376,6 +376,12 @@ static int check_options(const struct invocation *in, struct err *e)
 				mine |= s == o;
 		if (!mine && in->verb)
 			return unknown_option(in, o->name, e);
+		/* As of a script's variable that is not set: never the current directory. */
+		if (o->arg && (o->kind == NAME_FILE || o->kind == NAME_DIR) &&
+			!in->given[i].value[0]) {
+			err_set(e, ERR_USAGE, "'--%s' is given an empty name", o->name);
+			return see_help(in, e);
+		}
 		if (o->choices && !in_choices(in->given[i].value, o->choices)) {
 			err_set(e, ERR_USAGE, "'--%s' takes %s, not '%.60s'", o->name, o->choices,
 				in->given[i].value);

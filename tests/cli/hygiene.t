@@ -44,6 +44,8 @@ with T() as t:
     programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name != "evctl-egress")
     specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs}
     t.init()
+    here = t.dir / "here"  # some of what is tried makes a state, or a key, where it stands
+    here.mkdir()
 
     # ---- every wrong turn is answered
     wrong, tried, codes = [], 0, set()
@@ -56,7 +58,7 @@ with T() as t:
         global tried
         tried += 1
         try:
-            r = t.run(program, *args, timeout=60, **kw)
+            r = t.run(program, *args, timeout=60, cwd=here, **kw)
         except subprocess.TimeoutExpired:
             wrong.append(("hangs", program, args))
             return
@@ -105,6 +107,8 @@ with T() as t:
         turn(p, "nope")
     t.ok(not wrong, "each wrong turn: one error, a hint where a command mends it, nothing on stdout",
          "\n".join(str(w[0]) + ": " + " ".join(map(str, w[1:])) for w in wrong[:8]))
+    t.ok(not [p for p in here.iterdir() if p.is_file()], "no key, or other file, is left by one that failed",
+         list(here.iterdir()))
     t.ok(tried > 900 and {2, 3, 9} <= codes, "control: many were tried", (tried, codes))
     wrong = []
     for p in programs:
