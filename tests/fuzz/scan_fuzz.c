@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!s)
 		return 0;
 	if (n && scan_add_file(s, "a.py", data + 1, cut - 1, &e) == 0 &&
-		scan_add_file(s, "b.py", data + cut, n - cut, &e) == 0 && scan_resolve(s, &e) == 0) {
+		scan_add_file(s, "b.py", data + cut, n - cut, &e) == 0 &&
+		scan_resolve(s, &e) == 0) {
 		scan_reads(s, &count);
 		scan_imports(s, &count);
 	}
