@@ -8,6 +8,9 @@ struct piece {
 	const char *start, *stop, *body, *end;
 	struct place at;
 	uint8_t flags;
+	/* how far fields have been placed, and the lines until there */
+	const char *seen, *line;
+	uint32_t lines;
 };
 
 /*
@@ -171,8 +174,7 @@ static bool ends_field(struct scan_field *f, char c)
 	return c != '<' && c != '>';
 }
 
-static const char *find_field_end(
-	struct parse *p, const struct piece *t, const char *s, const char *end)
+static const char *find_field_end(struct parse *p, struct piece *t, const char *s, const char *end)
 {
 	struct scan_field f = {.at = s, .end = end};
 	const char *wrong = NULL;
@@ -207,27 +209,29 @@ static const char *find_field_end(
  * Where the nodes of a field are: how many lines below the string's first, and how far right. A
  * field that begins with a newline has its columns from there.
  */
-static struct place field_place(const struct piece *t, const char *brace)
+static struct place field_place(struct piece *t, const char *brace)
 {
 	struct place d = {0, 0};
 	const char *s = brace + 1;
 
+	/* Fields come in order, so each byte is looked at once. */
+	for (const char *p = t->seen ? t->seen : t->start; p < brace; p++) {
+		if (*p != '\n')
+			continue;
+		t->lines++;
+		t->line = p + 1;
+	}
+	t->seen = brace;
 	while (*s == ' ' || *s == '\t' || *s == '\f')
 		s++;
-	if (*s != '}' && *s != '\n') {
-		s = brace;
-		while (s > t->start && *s != '\n')
-			s--;
-		d.col = (uint32_t)(brace - s) - (*s == '\n');
-	}
-	for (s = t->start; s < brace; s++)
-		d.line += *s == '\n';
+	if (*s != '}' && *s != '\n')
+		d.col = (uint32_t)(brace - (t->line ? t->line : t->start));
+	d.line = t->lines;
 	return d;
 }
 
 /* s is behind the brace. */
-static struct node *parse_field(
-	struct parse *p, const struct piece *t, const char *s, const char *end)
+static struct node *parse_field(struct parse *p, struct piece *t, const char *s, const char *end)
 {
 	char parens[LEX_MAX_PARENS];
 	struct lex outer = p->lx;
@@ -258,10 +262,10 @@ static struct node *parse_field(
 }
 
 static void add_pieces(
-	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting);
+	struct parse *p, struct build *b, struct piece *t, const char **at, int nesting);
 
 /* '!r', ':spec' and '}' behind a field's expression. */
-static void field_tail(struct parse *p, struct build *b, const struct piece *t, const char **at,
+static void field_tail(struct parse *p, struct build *b, struct piece *t, const char **at,
 	int nesting, struct node *value, bool debug)
 {
 	char conversion = 0;
@@ -290,7 +294,7 @@ static void field_tail(struct parse *p, struct build *b, const struct piece *t, 
 }
 
 static void add_field(
-	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting)
+	struct parse *p, struct build *b, struct piece *t, const char **at, int nesting)
 {
 	const char *s = ++*at;
 
@@ -322,7 +326,7 @@ static const char *skip_named(const char *s, const char *end)
 
 /* Literal text up to a field, or through the first of two equal braces: then true. */
 static bool add_plain(
-	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting)
+	struct parse *p, struct build *b, struct piece *t, const char **at, int nesting)
 {
 	const char *start = *at, *s = start;
 	bool twice = false;
@@ -351,7 +355,7 @@ static bool add_plain(
 }
 
 static void add_pieces(
-	struct parse *p, struct build *b, const struct piece *t, const char **at, int nesting)
+	struct parse *p, struct build *b, struct piece *t, const char **at, int nesting)
 {
 	b->format = true;
 	for (;;) {
@@ -367,10 +371,9 @@ static void add_pieces(
 
 /* PEP 701: the lexer gives the literal pieces, and the fields are parsed where they stand. */
 static void modern_pieces(
-	struct parse *p, struct build *b, const struct piece *t, char quote, int nesting);
+	struct parse *p, struct build *b, struct piece *t, char quote, int nesting);
 
-static void modern_field(
-	struct parse *p, struct build *b, const struct piece *t, char quote, int nesting)
+static void modern_field(struct parse *p, struct build *b, struct piece *t, char quote, int nesting)
 {
 	int outer = p->lx.fs_level;
 	char conversion = 0;
@@ -409,7 +412,7 @@ static void modern_field(
 }
 
 static void modern_pieces(
-	struct parse *p, struct build *b, const struct piece *t, char quote, int nesting)
+	struct parse *p, struct build *b, struct piece *t, char quote, int nesting)
 {
 	for (;;) {
 		const char *start, *stop;
@@ -428,7 +431,7 @@ static void modern_pieces(
 	}
 }
 
-static void add_modern(struct parse *p, struct build *b, const struct piece *t)
+static void add_modern(struct parse *p, struct build *b, struct piece *t)
 {
 	if (t->flags & LEX_TEMPLATE) {
 		parse_modern(p, 14);
@@ -496,5 +499,12 @@ struct node *parse_strings(struct parse *p)
 	if (alone && plain)
 		return text_node(
 			p, flags & LEX_BYTES ? E_BYTES : E_STR, at, body, (size_t)(end - body));
-	return joined(p, (struct piece){start, stop, body, end, at, flags}, false);
+	return joined(p,
+		(struct piece){.start = start,
+			.stop = stop,
+			.body = body,
+			.end = end,
+			.at = at,
+			.flags = flags},
+		false);
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# Hostile code: a clear answer in bounded time and memory, and no crash. Beside each the same in small,
+# which is analysed as usual.
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import scanlib  # noqa: E402
+
+MEMORY = 900 << 20  # bytes of address space
+SECONDS = 20        # of processor time
+random.seed(3)
+junk = bytes(random.randrange(256) for _ in range(1 << 20))
+words = [b"x", b"(", b")", b"[", b"]", b"\n", b" ", b"    ", b":", b"if", b"def", b"lambda", b"'", b'"', b"f'{", b"}",
+         b"\\", b"match", b"case", b"for", b"in", b"not", b"=", b":=", b"*", b"**", b"@", b"async", b"EV_KEYS", b"['A']", b"#"]
+soup = b"".join(random.choice(words) for _ in range(300000))
+
+
+def names(n):
+    return "".join(f"a{i} = a{i + 1}\n" for i in range(n)) + f"a{n} = EV_KEYS\na0['A']\n"
+
+
+def rope(n):
+    return "a0 = 'x'\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(n)) + f"EV_KEYS[a{n}]\n"
+
+
+def stars(n):
+    files = {f"m{i}.py": "".join(f"from m{k} import *\n" for k in range(n)) for i in range(n)}
+    files["tool.py"] = "from m0 import *\nEV_KEYS[nowhere]\n"
+    return files
+
+
+# (what, hostile files, small files); one text is tool.py
+CASES = [
+    ("nested (", "(" * 100000, "(" * 100 + "EV_KEYS['A']" + ")" * 100),
+    ("nested [", "x = " + "[" * 100000 + "]" * 100000, "x = [[EV_KEYS['A']]]"),
+    ("nested {", "{" * 100000 + "}" * 100000, "{1: {2: EV_KEYS['A']}}"),
+    ("nested calls", "f(" * 100000 + ")" * 100000, "f(f(EV_KEYS['A']))"),
+    ("nested lambdas", "lambda: " * 100000 + "1", "lambda: lambda: EV_KEYS['A']"),
+    ("nested nots", "not " * 100000 + "x", "not not EV_KEYS['A']"),
+    ("nested signs", "-" * 1000000 + "1", "--EV_KEYS['A']"),
+    ("nested powers", "x ** " * 100000 + "x", "x ** EV_KEYS['A']"),
+    ("nested conditionals", "x if y else " * 100000 + "x", "x if y else EV_KEYS['A']"),
+    ("nested blocks", "".join(" " * i + "if x:\n" for i in range(2000)) + " " * 2000 + "x", "if x:\n if y:\n  EV_KEYS['A']"),
+    ("elifs", "if x: pass\n" + "elif x: pass\n" * 100000, "if x: pass\nelif y: EV_KEYS['A']"),
+    ("a long sum", "x + " * 1000000 + "x", "x + EV_KEYS['A']"),
+    ("a long chain", "x" + ".y" * 1000000, "x.y(EV_KEYS['A'])"),
+    ("a long call chain", "x" + "()" * 1000000, "x()()(EV_KEYS['A'])"),
+    ("nested patterns", "match x:\n case " + "[" * 100000 + "]" * 100000 + ": pass", "match x:\n case [[y]]: EV_KEYS['A']"),
+    ("a 50 MB line", "x = '" + "a" * 50_000_000 + "'", "x = 'a' + EV_KEYS['A']"),
+    ("a 50 MB list", "x = [" + "1," * 25_000_000 + "]", "x = [1, EV_KEYS['A']]"),
+    ("a 12 MB list", "x = [" + "1," * 6_000_000 + "]", "x = [1, EV_KEYS['A']]"),
+    ("12 MB of names", "x=y\n" * 3_000_000, "x = EV_KEYS['A']"),
+    ("2 MB of reads", "EV_KEYS['A']\n" * 150_000, "EV_KEYS['A']"),
+    ("2 MB of imports", "import a.b.c.d\n" * 150_000, "import json\nEV_KEYS['A']"),
+    ("reads in a loop over many keys", "for k in (" + ",".join(f"'{i}'" for i in range(500)) + "):\n"
+     + " EV_KEYS[k]\n" * 200_000, "for k in ('A',): EV_KEYS[k]"),
+    ("a long name", "x" * 12_000_000, "xx = EV_KEYS['A']"),
+    ("long dotted imports", "import " + ".".join(["a"] * 1_000_000), "import json.decoder\nEV_KEYS['A']"),
+    ("binary junk", junk, b"EV_KEYS['A'] # \xff"),
+    ("junk without NULs", junk.replace(b"\0", b"a"), b"EV_KEYS['A'] # \xff"),
+    ("word soup", soup, "EV_KEYS['A']"),
+    ("NULs", b"\0" * 1_000_000, "EV_KEYS['A']"),
+    ("an f-string of fields", "f'" + "{x}" * 1_000_000 + "'", "f'{x}' + EV_KEYS['A']"),
+    ("f-strings in f-strings", 'f"{' * 50000 + 'x' + '}"' * 50000, "f'{EV_KEYS[\"A\"]}'"),
+    ("many short strings", "x = " + "'a' " * 2_000_000, "x = 'a' 'b' + EV_KEYS['A']"),
+    ("an aliases' chain backwards", names(50000), names(20)),
+    ("a constant that doubles", rope(500), "a = 'A'\nEV_KEYS[a]"),
+    ("a test of many parts", "if " + " and ".join(f"'A{i}' in EV_KEYS and EV_KEYS['A{i}']" for i in range(50000)) + ": pass",
+     "if 'A' in EV_KEYS: EV_KEYS['A']"),
+    ("alternatives of many parts", "if " + " or ".join("('A' in EV_KEYS and x)" for i in range(20000)) + ": EV_KEYS['A']",
+     "if 'A' in EV_KEYS or x: EV_KEYS['A']"),
+    ("star imports in circles", stars(30), {"tool.py": "from m import *\nEV_KEYS['A']", "m.py": ""}),
+    ("deep packages", {"a/" * 400 + "b.py": "from " + "." * 300 + " import x\nimport " + ".".join(["a"] * 400)},
+     {"a/b.py": "from . import x\nEV_KEYS['A']"}),
+    ("a huge number", "x = " + "9" * 10_000_000, "x = 9\nEV_KEYS['A']"),
+    ("a cookie for everything", b"# coding: " + b"x" * 1_000_000, "# coding: utf-8\nEV_KEYS['A']"),
+    ("an encoding's worst", b"# coding: gb18030\n#" + b"\x81\x30\x81\x30" * 2_000_000, "EV_KEYS['A']"),
+]
+
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def scan(files):
+    with tempfile.TemporaryDirectory() as tmp:
+        for name, text in ({"tool.py": files} if not isinstance(files, dict) else files).items():
+            path = os.path.join(tmp, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(text if isinstance(text, bytes) else text.encode())
+        return subprocess.run([scanlib.SCAN, tmp], capture_output=True, preexec_fn=limits)
+
+
+print(f"1..{2 * len(CASES)}")
+number = 0
+for what, hostile, small in CASES:
+    run = scan(hostile)
+    # analysed, refused as a syntax error, or too much as a whole: never a signal, never silence
+    said = run.stdout.startswith(b"{") if run.returncode == 0 else run.stderr
+    number += 1
+    good = run.returncode in (0, 1) and said
+    print(f"{'ok' if good else 'not ok'} {number} - {what}: an answer")
+    if not good:
+        print(f"# exit {run.returncode} {run.stderr[:200]}")
+    number += 1
+    run = scan(small)
+    found = run.returncode == 0 and [r["name"] for r in json.loads(run.stdout)["reads"]]
+    print(f"{'ok' if found and set(found) == {'A'} else 'not ok'} {number} - {what}: in small it is read")
