@@ -127,17 +127,9 @@ static void each_in_part(struct node *n, VISITOR, void *arg)
 	}
 }
 
-void ast_each(struct node *n, VISITOR, void *arg)
+static void each_in_compound(struct node *n, VISITOR, void *arg)
 {
 	switch (n->kind) {
-	case E_NAME:
-	case E_CONST:
-	case E_STR:
-	case E_BYTES:
-		break;
-	case E_ATTR:
-		visit(n->attr.value, arg);
-		break;
 	case E_CALL:
 		visit(n->call.func, arg);
 		each_of(n->call.args, visit, arg);
@@ -154,13 +146,33 @@ void ast_each(struct node *n, VISITOR, void *arg)
 	case E_DICT:
 		each_pair(n->dict.keys, n->dict.values, visit, arg);
 		break;
+	default: /* comprehensions */
+		visit(n->comp.elt, arg);
+		each_one(n->comp.value, visit, arg);
+		each_of(n->comp.clauses, visit, arg);
+	}
+}
+
+void ast_each(struct node *n, VISITOR, void *arg)
+{
+	switch (n->kind) {
+	case E_NAME:
+	case E_CONST:
+	case E_STR:
+	case E_BYTES:
+		break;
+	case E_ATTR:
+		visit(n->attr.value, arg);
+		break;
+	case E_CALL:
+	case E_COMPARE:
+	case E_LAMBDA:
+	case E_DICT:
 	case E_LISTCOMP:
 	case E_SETCOMP:
 	case E_GENEXP:
 	case E_DICTCOMP:
-		visit(n->comp.elt, arg);
-		each_one(n->comp.value, visit, arg);
-		each_of(n->comp.clauses, visit, arg);
+		each_in_compound(n, visit, arg);
 		break;
 	case E_JOINED:
 	case E_AND:

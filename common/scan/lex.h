@@ -68,8 +68,8 @@ _Noreturn void lex_error(struct lex *lx, uint32_t line, uint32_t col, const char
 const char *lex_string_body(const struct lex *lx, const char **end);
 /*
  * The next literal piece of an f-string opened by T_FSTRING: from lx->at up to '{', '}' or the
- * closing quotes, whose first byte is returned with lx->at on it. Doubled braces end a piece after
- * the first of the two. quotes is the opening token's last byte.
+ * closing quotes, whose first byte is returned with lx->at on it. quote is the opening token's last
+ * byte, flags are that token's.
  */
 char lex_fstring_piece(
 	struct lex *lx, char quote, uint8_t flags, const char **start, const char **stop);

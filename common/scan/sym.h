@@ -23,17 +23,14 @@ struct sym {
 /* clang-format off */
 #define SYM_KNOWN(X) \
 	X(match) X(case) X(type) X(_) X(EV_KEYS) X(builtins) X(__builtins__) X(globals) X(locals) \
-	X(vars) X(getattr) X(setattr) X(delattr) X(hasattr) X(get) X(pop) X(setdefault) \
-	X(__getitem__) X(__contains__) X(__setitem__) X(__delitem__) X(update) X(clear) X(keys) \
-	X(values) X(items) X(itemgetter) X(operator) X(os) X(environ) X(environb) X(getenv) \
-	X(getenvb) X(contextlib) X(suppress) X(len) X(bool) X(isinstance) X(id) X(eval) X(exec) \
+	X(vars) X(getattr) X(get) X(pop) X(setdefault) X(__getitem__) X(__contains__) \
+	X(__setitem__) X(__delitem__) X(update) X(clear) X(keys) X(values) X(items) X(itemgetter) \
+	X(environ) X(getenv) X(suppress) X(len) X(bool) X(isinstance) X(id) X(eval) X(exec) \
 	X(compile) X(__dict__) X(KeyError) X(LookupError) X(Exception) X(BaseException) \
-	X(ImportError) X(ModuleNotFoundError) X(TYPE_CHECKING) X(typing) X(importlib) \
-	X(import_module) X(__import__) X(__init__) X(__main__) X(key) X(name) X(source) X(append) \
-	X(extend) X(insert) X(remove) X(sort) X(reverse) X(add) X(discard) X(popitem) \
-	X(difference_update) X(intersection_update) X(symmetric_difference_update) X(__all__) \
-	X(__class__) X(super) X(self) X(__name__) X(__file__) X(__doc__) X(annotations) \
-	X(__future__) X(__debug__) X(__setattr__) X(__getattribute__) X(__annotations__)
+	X(ImportError) X(ModuleNotFoundError) X(TYPE_CHECKING) X(import_module) X(__import__) \
+	X(key) X(source) X(append) X(extend) X(insert) X(remove) X(sort) X(reverse) X(add) \
+	X(discard) X(popitem) X(difference_update) X(intersection_update) \
+	X(symmetric_difference_update) X(__all__)
 /* clang-format on */
 
 enum sym_known {
