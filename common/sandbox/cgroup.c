@@ -96,7 +96,7 @@ static void sweep(const char *parent)
 		return;
 	for (struct dirent *de; (de = readdir(d));) {
 		int pid;
-		if (sscanf(de->d_name, PREFIX "%lu-%d-", &its, &pid) == 2 && its == mine &&
+		if (sscanf(de->d_name, PREFIX "%d-%lu-", &pid, &its) == 2 && its == mine &&
 			pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
 			unlinkat(dirfd(d), de->d_name, AT_REMOVEDIR);
 	}
@@ -109,8 +109,8 @@ static char *make_group(const char *parent, int *dir)
 	char *path = NULL;
 	sweep(parent);
 	for (unsigned n = 0; n < 4096; n++) {
-		if (asprintf(&path, "%s/" PREFIX "%lu-%d-%u", parent, pid_namespace(),
-			    (int)getpid(), n) < 0)
+		if (asprintf(&path, "%s/" PREFIX "%d-%lu-%u", parent, (int)getpid(),
+			    pid_namespace(), n) < 0)
 			return NULL;
 		if (mkdir(path, 0755) == 0) {
 			*dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
