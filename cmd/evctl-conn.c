@@ -3,6 +3,7 @@
 #include "base/output.h"
 #include "broker/call.h"
 #include "run/source.h"
+#include "state/capem.h"
 #include "state/conn.h"
 #include "state/livenames.h"
 #include "state/livenames.h"
@@ -10,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define CA_MAX ((size_t)1 << 20)
 
 static const struct column columns[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
 	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"},
@@ -52,15 +51,10 @@ static void warn_short(const struct invocation *in, const char *env, const struc
 			env, CRED_SHORT);
 }
 
-/* The CA file's bytes are what is stored; anything but PEM certificates is refused now. */
 static int read_ca(const char *path, struct buf *pem, struct conn_spec *s, struct err *e)
 {
-	pem->limit = CA_MAX;
-	if (file_read(path, pem, e) < 0)
+	if (capem_read(path, pem, e) < 0)
 		return -1;
-	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----") ||
-		strstr(buf_str(pem), "PRIVATE KEY"))
-		return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", path);
 	s->ca = pem->data;
 	s->ca_len = pem->len;
 	return 0;

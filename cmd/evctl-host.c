@@ -2,13 +2,12 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "gate/addr.h"
+#include "state/capem.h"
 #include "state/livenames.h"
 #include "state/host.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define CA_MAX ((size_t)1 << 20)
 
 static const struct column columns[] = {{"HOST", "host"}, {"CREDENTIAL", "credential"},
 	{"NOTE", "note"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL, NULL}};
@@ -50,16 +49,10 @@ static void note_private(
 			o->connect_to, text);
 }
 
-/* The CA file's bytes are what is stored; anything but PEM certificates is refused now, not later.
- */
 static int read_ca(const char *path, struct buf *pem, struct host_options *o, struct err *e)
 {
-	pem->limit = CA_MAX;
-	if (file_read(path, pem, e) < 0)
+	if (capem_read(path, pem, e) < 0)
 		return -1;
-	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----") ||
-		strstr(buf_str(pem), "PRIVATE KEY"))
-		return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", path);
 	o->ca = pem->data;
 	o->ca_len = pem->len;
 	return 0;

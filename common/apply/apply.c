@@ -1,5 +1,6 @@
 #include "apply/apply.h"
 #include "base/file.h"
+#include "state/capem.h"
 #include "state/conn.h"
 #include "state/cred.h"
 #include "state/expert.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CA_MAX ((size_t)1 << 20)
 
 struct applying {
 	struct state *st;
@@ -63,19 +62,14 @@ static char *beside_file(const struct applying *ap, const char *path)
 static int read_ca(const struct applying *ap, const char *path, const char *text, struct buf *pem,
 	struct err *e)
 {
-	if (text)
+	if (text) {
 		buf_adds(pem, text);
+		return capem_check("ca", pem, e);
+	}
 	if (!path)
 		return 0;
 	STR_AUTO real = beside_file(ap, path);
-	pem->limit = CA_MAX;
-	if (!real)
-		return err_set(e, ERR_FAIL, "out of memory");
-	if (file_read(real, pem, e) < 0)
-		return -1;
-	if (!strstr(buf_str(pem), "-----BEGIN CERTIFICATE-----"))
-		return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", path);
-	return 0;
+	return real ? capem_read(real, pem, e) : err_set(e, ERR_FAIL, "out of memory");
 }
 
 /* ---- what only a person can bring ---------------------------------------------------------- */
