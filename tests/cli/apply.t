@@ -210,17 +210,6 @@ with T() as t:
     t.ok(t.run("evctl-expert", "versions", "crm-helper", "-o", "name").out.split() == ["1"], "as version 1")
 
     # export, and the same state from it elsewhere
-    # What is kept of a certificate file is kept in the clear: no key may come along, by any door.
-    (t.dir / "both.pem").write_bytes((t.dir / "ca.pem").read_bytes() + (t.dir / "k.pem").read_bytes())
-    inline = "".join("      " + line + "\n" for line in (t.dir / "both.pem").read_text().splitlines())
-    refused("hosts:\n  - {host: both.example, ca_file: both.pem}\n", 2, "a private key beside the certificate",
-            "not a file of PEM certificates")
-    refused("hosts:\n  - host: both.example\n    ca: |\n" + inline, 2, "the same in place",
-            "not a file of PEM certificates")
-    t.fails(2, "the same by evctl-host", "evctl-host", "add", "both.example", "--ca-file", t.dir / "both.pem",
-            says="not a file of PEM certificates")
-    t.fails(2, "the same by evctl-conn", "evctl-conn", "add", "both", "--host", "both.example", "--env", "B",
-            "--auth", "bearer", "--no-key", "--ca-file", t.dir / "both.pem", says="not a file of PEM certificates")
     text = export()
     t.ok(VALUE not in text and "CRM_KEY" in text, "an export holds names, never values", text)
     write(text)
@@ -248,6 +237,17 @@ with T() as t:
                    check=True, capture_output=True)
     write("hosts:\n  - {host: own.example, ca_file: ca.pem}\n")
     t.ok(apply().code == 0 and apply().out == "nothing to change\n", "ca_file is beside the file, and kept")
+    # What is kept of a certificate file is kept in the clear: no key may come along, by any door.
+    (t.dir / "both.pem").write_bytes((t.dir / "ca.pem").read_bytes() + (t.dir / "k.pem").read_bytes())
+    inline = "".join("      " + line + "\n" for line in (t.dir / "both.pem").read_text().splitlines())
+    refused("hosts:\n  - {host: both.example, ca_file: both.pem}\n", 2, "a private key beside the certificate",
+            "not a file of PEM certificates")
+    refused("hosts:\n  - host: both.example\n    ca: |\n" + inline, 2, "the same in place",
+            "not a file of PEM certificates")
+    t.fails(2, "the same by evctl-host", "evctl-host", "add", "both.example", "--ca-file", t.dir / "both.pem",
+            says="not a file of PEM certificates")
+    t.fails(2, "the same by evctl-conn", "evctl-conn", "add", "both", "--host", "both.example", "--env", "B",
+            "--auth", "bearer", "--no-key", "--ca-file", t.dir / "both.pem", says="not a file of PEM certificates")
     text = export()
     (t.dir / "ca.pem").unlink()
     write(text)
