@@ -18,6 +18,9 @@ class Terminal:
     def __init__(self, env, *argv):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # Whoever runs the tests may ignore some (nohup does), and a program inherits that.
+            for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                signal.signal(sig, signal.SIG_DFL)
             os.execvpe(argv[0], argv, env)
         self.shown, self.at = "", 0
 
