@@ -503,15 +503,6 @@ static int apply_connection(struct applying *ap, const struct apply_connection *
 
 /* ---- pruning ------------------------------------------------------------------------------- */
 
-static int all_names(struct state *st, const char *sql, struct strv *out, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e, sql, "");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(out, col_text(q, 0));
-	return r;
-}
-
 static int prune_experts(struct applying *ap, struct err *e)
 {
 	STRV_AUTO names = {0};
@@ -538,7 +529,7 @@ static int prune_connections(struct applying *ap, struct err *e)
 	STRV_AUTO names = {0};
 	if (!ap->a->has_connections)
 		return 0;
-	if (all_names(ap->st, "SELECT name FROM connections", &names, e) < 0)
+	if (db_texts(ap->st->db, e, &names, "SELECT name FROM connections", "") < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
 		CONN_AUTO c = {0};
@@ -572,9 +563,9 @@ static int prune_hosts(struct applying *ap, struct err *e)
 		host_row_text(&row, text);
 		strv_add(&wanted, text);
 	}
-	if (all_names(ap->st,
+	if (db_texts(ap->st->db, e, &texts,
 		    "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END FROM hosts",
-		    &texts, e) < 0)
+		    "") < 0)
 		return -1;
 	for (size_t i = 0; i < texts.n; i++) {
 		if (strv_has(&wanted, texts.v[i]))
@@ -592,7 +583,7 @@ static int prune_credentials(struct applying *ap, struct err *e)
 	struct cred c;
 	if (!ap->a->has_credentials)
 		return 0;
-	if (all_names(ap->st, "SELECT name FROM credentials", &names, e) < 0)
+	if (db_texts(ap->st->db, e, &names, "SELECT name FROM credentials", "") < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
 		if (names_credential(ap->a, names.v[i]))

@@ -19,13 +19,9 @@ void conn_free(struct conn *c)
 
 static int load_hosts(struct state *st, struct conn *c, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
+	return db_texts(st->db, e, &c->hosts,
 		"SELECT " TEXT_SQL " FROM connection_hosts WHERE connection = ? ORDER BY 1", "i",
 		c->id);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(&c->hosts, col_text(q, 0));
-	return r;
 }
 
 /* The row's texts, which the query's next step would take away. */
@@ -254,14 +250,10 @@ int conn_remove(struct state *st, const struct conn *c, struct err *e)
 	STRV_AUTO users = {0};
 	if (state_begin(st, e) < 0)
 		return -1;
-	QUERY_AUTO q = db_query(st->db, e,
+	int r = db_texts(st->db, e, &users,
 		"SELECT x.name FROM grants g JOIN experts x ON x.id = g.expert "
 		"WHERE g.connection = ? ORDER BY x.name",
 		"i", c->id);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(&users, col_text(q, 0));
-	query_free(&q);
 	if (r == 0 && users.n) {
 		STR_AUTO all = strv_join(&users, ", ");
 		err_set(e, ERR_CONFLICT, "connection '%s' is granted to: %s", c->name,

@@ -156,17 +156,13 @@ int cred_set_sealed(struct state *st, const struct cred *c, bool sealed, struct 
 
 static int users_of(struct state *st, int64_t id, struct strv *users, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
+	return db_texts(st->db, e, users,
 		"SELECT 'host ' || name || CASE port WHEN 443 THEN '' ELSE ':' || port END "
 		"FROM hosts WHERE credential = ?1 UNION ALL "
 		"SELECT DISTINCT 'version ' || s.version || ' of expert ' || x.name "
 		"FROM snapshot_hosts h JOIN snapshots s ON s.id = h.snapshot "
 		"JOIN experts x ON x.id = s.expert WHERE h.credential = ?1",
 		"i", id);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(users, col_text(q, 0));
-	return r;
 }
 
 int cred_remove(struct state *st, const struct cred *c, struct err *e)

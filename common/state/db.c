@@ -332,6 +332,21 @@ bool col_null(struct query *q, int i)
 	return sqlite3_column_type(q->st, i) == SQLITE_NULL;
 }
 
+int db_texts(
+	struct db *db, struct err *e, struct strv *out, const char *sql, const char *types, ...)
+{
+	va_list ap;
+	va_start(ap, types);
+	QUERY_AUTO q = prepare(db, e, sql, types, ap);
+	va_end(ap);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		strv_add(out, col_text(q, 0));
+	if (r == 0 && out->failed)
+		r = err_set(e, ERR_FAIL, "out of memory");
+	return r;
+}
+
 int db_number(struct db *db, struct err *e, int64_t *out, bool *found, const char *sql,
 	const char *types, ...)
 {

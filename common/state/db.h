@@ -7,6 +7,7 @@
 #define EVCTL_STATE_DB_H
 
 #include "base/err.h"
+#include "base/strv.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +48,10 @@ const char *col_text(struct query *q, int i); /* NULL for null */
 const void *col_blob(struct query *q, int i, size_t *n);
 bool col_null(struct query *q, int i);
 
+/* Appends the first column of every row; a list that memory cut short is an error, not a shorter
+ * list. */
+int db_texts(
+	struct db *db, struct err *e, struct strv *out, const char *sql, const char *types, ...);
 /* One number of the first row; found is false when there is no row. */
 int db_number(struct db *db, struct err *e, int64_t *out, bool *found, const char *sql,
 	const char *types, ...);

@@ -1,6 +1,7 @@
 #include "state/expert.h"
 
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/output.h"
 
 #include <stdio.h>
@@ -19,13 +20,7 @@ void expert_free(struct expert *x)
 
 int expert_names(struct state *st, struct strv *out, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e, "SELECT name FROM experts ORDER BY name", "");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(out, col_text(q, 0));
-	if (r == 0 && out->failed)
-		return err_set(e, ERR_FAIL, "out of memory");
-	return r;
+	return db_texts(st->db, e, out, "SELECT name FROM experts ORDER BY name", "");
 }
 
 int expert_find(struct state *st, const char *name, struct expert *out, struct err *e)
@@ -186,21 +181,6 @@ int expert_unpublish(struct state *st, const struct expert *x, int *was, struct 
 
 /* ---- who uses it --------------------------------------------------------------------------- */
 
-/* Field 22 of /proc/PID/stat tells a process from a later one with the same number. */
-static bool process_lives(int64_t pid, int64_t start)
-{
-	char path[64];
-	BUF_AUTO b = {.limit = 4096};
-	struct err quiet = {0};
-	snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-	if (file_read(path, &b, &quiet) < 0)
-		return false;
-	const char *s = strrchr(buf_str(&b), ')'); /* the name before it may hold anything */
-	for (int field = 2; s && field < 22; field++)
-		s = strchr(s + 1, ' ');
-	return s && strtoll(s, NULL, 10) == start;
-}
-
 int expert_users(
 	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e)
 {
@@ -213,7 +193,7 @@ int expert_users(
 		"isi", x->id, x->name, (int64_t)version);
 	int r = -1;
 	while (q && (r = query_step(q, e)) > 0)
-		if (process_lives(col_int(q, 1), col_int(q, 2)))
+		if (proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
 			strv_add(users, col_text(q, 0));
 	return r;
 }

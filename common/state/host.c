@@ -120,19 +120,15 @@ int host_remove(struct state *st, const struct host *h, struct err *e)
 	STRV_AUTO users = {0};
 	if (state_begin(st, e) < 0)
 		return -1;
-	QUERY_AUTO q = db_query(st->db, e,
+	int r = db_texts(st->db, e, &users,
 		"SELECT x.name FROM attachments a JOIN experts x ON x.id = a.expert "
 		"WHERE a.host = ? ORDER BY x.name",
 		"i", h->id);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(&users, col_text(q, 0));
 	if (r == 0 && users.n) {
 		STR_AUTO all = strv_join(&users, ", ");
 		err_set(e, ERR_CONFLICT, "host '%s' is attached to: %s", h->text, all ? all : "");
 		r = err_hint(e, "evctl-expert detach %s %s", users.v[0], h->text);
 	}
-	query_free(&q);
 	if (r == 0)
 		r = db_exec(st->db, e, "DELETE FROM hosts WHERE id = ?", "i", h->id);
 	return state_finish(st, r, "host rm", h->text, NULL, e);

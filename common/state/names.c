@@ -40,9 +40,7 @@ int name_not_found(struct state *st, const char *what, const char *name, const c
 	STRV_AUTO names = {0};
 	BUF_AUTO hint = {0};
 	struct err quiet = {0};
-	QUERY_AUTO q = db_query(st->db, &quiet, sql, "");
-	while (q && query_step(q, &quiet) > 0)
-		strv_add(&names, col_text(q, 0));
+	db_texts(st->db, &quiet, &names, sql, "");
 	const char *near = names.n ? nearest_word(name, (const char *const *)names.v) : NULL;
 	err_set(e, ERR_NOTFOUND, "no %s '%.270s'", what, name);
 	if (near)

@@ -451,14 +451,10 @@ int artifact_names(
 {
 	if (check_seen(st, run, buyer, e) < 0)
 		return -1;
-	QUERY_AUTO q = db_query(st->db, e,
+	return db_texts(st->db, e, names,
 		"SELECT a.name FROM artifacts a JOIN runs r ON r.id = a.run WHERE a.run = ?1 "
 		"AND " SEEN_BY " ORDER BY a.name",
 		"ss", run, buyer);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		strv_add(names, col_text(q, 0));
-	return r;
 }
 
 int artifact_mark_fetched(struct state *st, const struct artifact *a, struct err *e)
