@@ -30,8 +30,10 @@ def ask():
     return len({"x" + MARK})
 '''
 YAML = "name: p\ntools:\n  - {name: ask, entry: 'm.py:ask'}\n"
-PLACES = sorted({tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm",
-                 os.environ.get("XDG_RUNTIME_DIR") or "/run"})
+# Where this user may write: nothing that runs as it can have left a file elsewhere.
+PLACES = sorted(p for p in {tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm",
+                            os.environ.get("XDG_RUNTIME_DIR") or "/run"}
+                if os.path.isdir(p) and os.access(p, os.W_OK))
 BEGAN = time.time()
 
 
