@@ -291,16 +291,16 @@ static void mount_system(const struct mounts *m)
 }
 
 /*
- * A device cannot be made in a user namespace, so these are the machine's own; the directory itself
- * is read-only.
+ * A device cannot be made in a user namespace, so these are the machine's own (see devices.h).
+ * Read-only, as the directory is: that leaves writing to a device, and not setting its times.
  */
 static void make_dev(void)
 {
 	char from[32];
 	if (chdir("dev") < 0)
 		give_up(STEP_STAGE);
-	for (const char *const *d = plan_devices; *d; d++)
-		make_file(*d);
+	for (size_t i = 0; i < PLAN_DEVICES; i++)
+		make_file(plan_devices[i]);
 	for (size_t i = 0; plan_device_links[i][0]; i++)
 		if (symlink(plan_device_links[i][1], plan_device_links[i][0]) < 0)
 			give_up(STEP_STAGE);
@@ -310,9 +310,12 @@ static void make_dev(void)
 		mount(NULL, ".", NULL, MS_REMOUNT | flags, NULL) < 0 ||
 		mount("../work/shm", "shm", NULL, MS_BIND, NULL) < 0)
 		give_up(STEP_STAGE);
-	for (const char *const *d = plan_devices; *d; d++) {
-		snprintf(from, sizeof from, "/dev/%s", *d);
-		if (mount(from, *d, NULL, MS_BIND, NULL) < 0)
+	for (size_t i = 0; i < PLAN_DEVICES; i++) {
+		const char *to = plan_devices[i];
+		snprintf(from, sizeof from, "/dev/%s", to);
+		if (mount(from, to, NULL, MS_BIND, NULL) < 0 ||
+			mount(NULL, to, NULL, MS_REMOUNT | (flags & ~(unsigned long)MS_NODEV),
+				NULL) < 0)
 			give_up(STEP_STAGE);
 	}
 	if (chdir("..") < 0)
@@ -518,6 +521,10 @@ static int clone_failed(struct err *e)
 {
 	int error = errno;
 	err_errno(e, ERR_SANDBOX, "cannot make a user namespace");
+	if (error == EACCES || error == EBUSY || error == EOPNOTSUPP) {
+		err_wrap(e, "in the sandbox's control group");
+		return err_hint(e, "see what this machine allows: evctl doctor");
+	}
 	if (error == ENOSPC)
 		return err_hint(e, "raise it: sysctl user.max_user_namespaces=10000");
 	if (error == EPERM)
@@ -542,6 +549,10 @@ static int start_helper(struct launch *l, const struct helper *h, struct err *e)
 		.flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&l->pidfd,
 	};
+	if (l->cgroup->mode == CGROUP_V2) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)l->cgroup->memory;
+	}
 	long pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid < 0)
 		return clone_failed(e);
@@ -614,14 +625,22 @@ static int take_listeners(struct launch *l, struct err *e)
 }
 
 /*
- * Joining waits for the kernel's grace periods in version 1, so it goes beside everything else. The
- * helper has no children yet, and gets none before launch_go() has seen this end.
+ * In version 2 the helper is made in its group. In version 1 it is moved there, which waits for the
+ * kernel's grace periods, so it goes beside everything else. The helper has no children yet, and
+ * gets none before launch_go() has seen this end.
  */
 static void *join(void *arg)
 {
 	struct launch *l = arg;
 	l->join_error = cgroup_join(l->cgroup, l->pid) < 0 ? errno : 0;
 	return NULL;
+}
+
+static void start_join(struct launch *l)
+{
+	l->joining = pthread_create(&l->joiner, NULL, join, l) == 0;
+	if (!l->joining)
+		join(l);
 }
 
 static int start_and_take(struct launch *l, struct helper *h, struct err *e)
@@ -638,9 +657,8 @@ static int start_and_take(struct launch *l, struct helper *h, struct err *e)
 	l->uid = h->uid;
 	if (h->root && map_for_root(l->pid, &l->uid, e) < 0)
 		return -1;
-	l->joining = pthread_create(&l->joiner, NULL, join, l) == 0;
-	if (!l->joining)
-		join(l);
+	if (l->cgroup->mode == CGROUP_V1)
+		start_join(l);
 	if (fd_write_full(l->go, &l->uid, sizeof l->uid) < 0)
 		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
 	return take_stage(l, e);

@@ -18,7 +18,7 @@ static const char *const environment[][2] = {
 	{"REQUESTS_CA_BUNDLE", "/etc/ssl/certs/ca-certificates.crt"},
 };
 
-const char *const plan_devices[] = {"null", "zero", "full", "random", "urandom", NULL};
+const char *const plan_devices[PLAN_DEVICES] = {"null", "zero", "full", "random", "urandom"};
 
 const char *const plan_device_links[][2] = {{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"},
 	{"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {NULL, NULL}};

@@ -19,7 +19,8 @@
  * (scratch with outputs/ in it, tmp, shm), /dev (as below, and shm; read-only), /proc, and /empty
  * and /nothing as masks.
  */
-extern const char *const plan_devices[];	 /* names in /dev; NULL at the end */
+#define PLAN_DEVICES 5
+extern const char *const plan_devices[PLAN_DEVICES]; /* names in /dev */
 extern const char *const plan_device_links[][2]; /* name in /dev, target; NULL at the end */
 
 /* The descriptors that bwrap is started with; the cell has the first six. */

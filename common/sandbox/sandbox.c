@@ -3,6 +3,7 @@
 #include "base/strv.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control.h"
+#include "sandbox/devices.h"
 #include "sandbox/launch.h"
 #include "sandbox/mounts.h"
 #include "sandbox/plan.h"
@@ -36,6 +37,7 @@ struct sandbox {
 	struct launch launch;
 	struct cgroup cgroup;
 	struct control control;
+	struct devices devices;
 	struct sandbox_limits limits;
 	bool used, dead;
 };
@@ -114,7 +116,8 @@ static int open_with(
 		.processes = l->processes + OWN_PROCESSES,
 	};
 	int theirs[5];
-	if (stage_measure(spec, &ls.stage_bytes, &ls.stage_inodes, e) < 0)
+	if (stage_measure(spec, &ls.stage_bytes, &ls.stage_inodes, e) < 0 ||
+		devices_hold(&sb->devices, e) < 0)
 		return -1;
 	cgroup_open(&sb->cgroup, l->memory + GROUP_SLACK, ls.processes);
 	int failed =
@@ -139,6 +142,7 @@ int sandbox_open(struct sandbox **out, const struct sandbox_spec *spec, struct e
 	sb->launch = LAUNCH_NONE;
 	sb->control = CONTROL_NONE;
 	sb->cgroup = CGROUP_INIT;
+	sb->devices = DEVICES_NONE;
 	take_limits(&sb->limits, &spec->limits);
 	int failed = open_with(sb, spec, &m, e);
 	mounts_free(&m);
@@ -367,6 +371,7 @@ void sandbox_close(struct sandbox **sb)
 	launch_close(&(*sb)->launch);
 	control_close(&(*sb)->control);
 	cgroup_close(&(*sb)->cgroup);
+	devices_release(&(*sb)->devices);
 	free(*sb);
 	*sb = NULL;
 }

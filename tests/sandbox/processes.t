@@ -303,10 +303,20 @@ def get(n):
         same(groups(process.pid), [])
 
 
+def locked_at(start):
+    """Whether a record lock somewhere on this machine starts at that byte: what a holder shows it holds by."""
+    with open('/proc/locks') as file:
+        return any(line.split()[-2] == str(start) for line in file)
+
+
+MARK = 424200 + os.getpid() % 100
+DEVICES = ('null', 'zero', 'full', 'random', 'urandom')
+
+
 @test
 def crosstalk(box):
     """28: two sandboxes at once: no lock, shared memory, semaphore, key, port or file in common"""
-    code = '''
+    code = 'MARK = %d\n' % MARK + '''
 import fcntl, os, socket, time, mmap
 from multiprocessing import shared_memory
 PATHS = ['/usr/bin/python3.11', '/usr/lib/python3.11/os.py', '/etc/hosts', '/tool/tool.py',
@@ -319,8 +329,8 @@ def hold():
     s = socket.socket()
     s.bind(('127.0.0.1', 8899))
     s.listen()
-    open('/tmp/mark', 'w').close()
-    print('holding', flush=True)
+    mark = open('/tmp/mark', 'w')
+    fcntl.lockf(mark, fcntl.LOCK_EX, 1, MARK)
     time.sleep(60)
 def look():
     found = []
@@ -350,14 +360,74 @@ def control():
     return look()
 '''
     same(len(box.value(code + 'f = control\n')), 10)
-    holder = box.start(code + 'def f():\n open("/scratch/outputs/x", "w")\n hold()', 'f', timeout=20000)
+    holder = box.start(code + 'f = hold\n', 'f', timeout=20000)
     try:
-        wait_for(lambda: len(descendants(holder.pid)) >= 4, 'the holder running')
-        time.sleep(0.5)
+        wait_for(lambda: locked_at(MARK), 'the holder holding')
         same(box.value(code + 'f = look\n'), [])
     finally:
         holder.kill()
         holder.communicate()
+
+
+@test
+def devices_tell_nothing(box):
+    """28: the device nodes, which are the host's, carry no lock and no time from one sandbox to another"""
+    code = '''
+import fcntl, os, struct, time
+DEVICES = [open('/dev/' + n, 'r+b' if n in ('null', 'zero', 'full') else 'rb', 0) for n in %r]
+def had(file, how):
+    got = []
+    for lock in (fcntl.flock, fcntl.lockf):
+        try:
+            lock(file, how | fcntl.LOCK_NB)
+            got.append(True)
+        except OSError:
+            got.append(False)
+    return got
+def conflict(file):
+    asked = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 100, 7, 0)
+    kind, _, start, n, pid = struct.unpack('hhqqi4x', fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    return kind == fcntl.F_RDLCK, start, n, pid
+def look():
+    return [[had(d, fcntl.LOCK_EX), had(d, fcntl.LOCK_SH)] + [conflict(d)] * (d.mode == 'rb+') for d in DEVICES]
+def hold():
+    for d in DEVICES:
+        fcntl.flock(d, fcntl.LOCK_SH)
+        fcntl.lockf(d, fcntl.LOCK_SH, 7, 100)
+    global mark
+    mark = open('/scratch/mark', 'w')
+    fcntl.lockf(mark, fcntl.LOCK_EX, 1, %d)
+def touch():
+    for n in %r:
+        try:
+            os.utime('/dev/' + n)
+            return 'touched ' + n
+        except OSError as e:
+            if e.errno != 30:
+                return str(e)
+    open('/scratch/x', 'w').close()
+    os.utime('/scratch/x', (1, 1))
+    os.utime('/scratch/x')
+    return os.stat('/scratch/x').st_mtime > 1e9
+def own():
+    a, b = open('/scratch/l', 'w+b', 0), open('/scratch/l', 'r+b', 0)
+    fcntl.flock(a, fcntl.LOCK_EX)
+    refused = not had(b, fcntl.LOCK_EX)[0]
+    fcntl.flock(a, fcntl.LOCK_UN)
+    return refused and had(b, fcntl.LOCK_EX)[0]
+''' % (DEVICES, MARK, DEVICES)
+    alone = box.value(code + 'f = look\n')
+    for n, row in zip(DEVICES, alone):
+        same(row[:2], [[False, False], [True, True]], n)
+    holder = box.start(code + 'def f():\n hold()\n time.sleep(60)', 'f', timeout=20000)
+    try:
+        wait_for(lambda: locked_at(MARK), 'the holder holding')
+        same(box.value(code + 'f = look\n'), alone)
+    finally:
+        holder.kill()
+        holder.communicate()
+    same(box.value(code + 'f = touch\n'), True)
+    same(box.value(code + 'f = own\n'), True)
 
 
 @test

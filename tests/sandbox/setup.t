@@ -128,6 +128,28 @@ def mounts_beneath(box):
             true('/usr/lib' in refused(box, prefix)['hint'], place)
 
 
+OWN_DEVICES = """mount -t tmpfs -o mode=755 own /dev
+for d in 'null 1 3' 'zero 1 5' 'full 1 7' 'random 1 8' 'urandom 1 9'; do
+	set -- $d "$@"
+	mknod -m 666 "/dev/$1" c "$2" "$3"
+	shift 3
+done
+exec "$@" """
+
+
+@test
+def locked_device(box):
+    """28: a device node that a program of the host has locked: refused, with its name; the control: not locked"""
+    if os.geteuid() != 0:
+        return note('needs root, for device nodes of its own')
+    own = ['unshare', '--mount', 'sh', '-euc', OWN_DEVICES, 'sh']
+    done = subprocess.run(own + ['flock', '/dev/none'] + box.command, stdout=subprocess.PIPE,
+                          input=json.dumps(box.spec(CODE, 'f')).encode(), timeout=60)
+    status(json.loads(done.stdout)['calls'][0], 'ok')
+    got = refused(box, own + ['flock', '/dev/full'] + box.prefix)
+    true("'/dev/full' locked" in got['error'] and 'lslocks' in got['hint'], got)
+
+
 @test
 def no_cell(box):
     """41: no cell: refused, before anything is started"""
