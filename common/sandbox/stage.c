@@ -176,14 +176,6 @@ static bool shadowed(const struct sandbox_spec *spec, const char *module)
 	return false;
 }
 
-static bool brings_certifi(const struct sandbox_spec *spec)
-{
-	for (size_t i = 0; i < spec->nfiles; i++)
-		if (strstr(spec->files[i].path, "certifi/"))
-			return true;
-	return false;
-}
-
 /* One setting a line: a word, a space, the rest. */
 static int put_config(
 	int dir, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
@@ -198,8 +190,6 @@ static int put_config(
 	for (size_t i = 0; i < spec->npreload; i++)
 		if (!shadowed(spec, spec->preload[i]))
 			buf_addf(&b, "preload %s\n", spec->preload[i]);
-	if (brings_certifi(spec))
-		buf_adds(&b, "certifi 1\n");
 	if (buf_failed(&b))
 		return err_set(e, ERR_SANDBOX, "out of memory");
 	return put(dir, "cell/config", b.data, b.len, e);

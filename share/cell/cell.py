@@ -292,8 +292,9 @@ class Kernel:
         return self.call(*(a if isinstance(a, bytes) else self.long(a) for a in (number,) + args))
 
 
-PRCTL = {'x86_64': 157, 'aarch64': 167}
+PRCTL, FCNTL = {'x86_64': (157, 72), 'aarch64': (167, 25)}[posix.uname().machine]
 PR_SET_DUMPABLE = 4
+F_SETFL, F_SETPIPE_SZ, PIPE_SIZE = 4, 1031, 65536
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE = 1 << 0, 1 << 1, 1 << 4, 1 << 5
 MAKE_CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM = (1 << n for n in range(6, 13))
@@ -340,7 +341,7 @@ def seal():
 
 
 def set_dumpable(on):
-    if kernel(PRCTL[posix.uname().machine], PR_SET_DUMPABLE, on, 0, 0, 0) != 0:
+    if kernel(PRCTL, PR_SET_DUMPABLE, on, 0, 0, 0) != 0:
         posix._exit(1)
 
 
@@ -388,6 +389,13 @@ def kill_rest():
         pass
 
 
+def restore_pipes():
+    """What a call set on them would hold for the next: they are the same open files."""
+    for fd in (OUT, LOG, RESULT):
+        kernel(FCNTL, fd, F_SETFL, posix.O_WRONLY)
+        kernel(FCNTL, fd, F_SETPIPE_SZ, PIPE_SIZE)
+
+
 def await_end(pid, call_no):
     """Until the child of the call ends, or the supervisor orders it to."""
     import select
@@ -428,6 +436,7 @@ def serve():
             take_call(call_no)
         await_end(pid, call_no)
         kill_rest()
+        restore_pipes()
         posix.write(INIT, b'E' + bytes([call_no & 255]))
 
 
@@ -478,24 +487,46 @@ def resolve_wildcards(suffixes):
     _socket.socket = _socket.SocketType = Socket
 
 
-class OwnAuthority:
-    """Has a certifi that the expert brings name the run's own authority."""
+# ---- modules that would otherwise look for what is not here
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name != 'certifi':
+
+AUTHORITY = '/etc/ssl/certs/ca-certificates.crt'
+
+
+def own_authority(certifi):
+    """A certifi that the expert brings names the run's own authority."""
+    certifi.where = lambda: AUTHORITY
+    certifi.contents = lambda: read_file(AUTHORITY).decode('ascii')
+
+
+def loopback_managers(managers):
+    """A manager's processes talk over the sandbox's loopback, as there are no Unix sockets."""
+    init = managers.BaseManager.__init__
+
+    def __init__(self, address=None, *args, **more):
+        init(self, address or ('127.0.0.1', 0), *args, **more)
+
+    managers.BaseManager.__init__ = __init__
+
+
+class Amend:
+    """Finds the modules above, and has each amended once it is loaded."""
+
+    CHANGES = {'certifi': own_authority, 'multiprocessing.managers': loopback_managers}
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name not in cls.CHANGES:
             return None
         spec = sys.modules['_frozen_importlib_external'].PathFinder.find_spec(name, path, target)
         if spec is not None and hasattr(spec.loader, 'exec_module'):
-            spec.loader = AuthorityLoader(spec.loader)
+            spec.loader = AmendingLoader(spec.loader, cls.CHANGES[name])
         return spec
 
 
-class AuthorityLoader:
-    FILE = '/etc/ssl/certs/ca-certificates.crt'
-
-    def __init__(self, loader):
-        self.loader = loader
+class AmendingLoader:
+    def __init__(self, loader, change):
+        self.loader, self.change = loader, change
 
     def __getattr__(self, name):
         return getattr(self.loader, name)
@@ -505,8 +536,7 @@ class AuthorityLoader:
 
     def exec_module(self, module):
         self.loader.exec_module(module)
-        module.where = lambda: self.FILE
-        module.contents = lambda: read_file(self.FILE).decode('ascii')
+        self.change(module)
 
 
 def leave(code=None):
@@ -520,8 +550,7 @@ sys.path[:] = config['path']
 builtins.exit = builtins.quit = leave  # site, which makes these, is not loaded
 if 'wildcard' in config:
     resolve_wildcards(config['wildcard'])
-if 'certifi' in config:
-    sys.meta_path.insert(0, OwnAuthority)
+sys.meta_path.insert(0, Amend)
 kernel = Kernel()
 landlock = landlock_rules(config)
 if in_session:

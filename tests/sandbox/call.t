@@ -158,6 +158,50 @@ def f():
 
 
 @test
+def many_processes(box):
+    """multiprocessing works by fork and by spawn, managers too; what cannot says so in Python's words"""
+    code = '''
+import multiprocessing, multiprocessing.shared_memory, concurrent.futures
+def square(x):
+    return x * x
+def put(queue, shared, lock, n):
+    with lock:
+        shared['n'] = shared.get('n', 0) + n
+    queue.put(n)
+def by(method):
+    here = multiprocessing.get_context(method)
+    queue, lock = here.Queue(), here.Lock()
+    with here.Manager() as manager:
+        shared = manager.dict()
+        crew = [here.Process(target=put, args=(queue, shared, lock, n)) for n in (1, 2)]
+        for p in crew: p.start()
+        got = sorted(queue.get() for p in crew)
+        for p in crew: p.join()
+        return [got, shared['n']]
+def f():
+    got = [by('fork'), by('spawn')]
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        got.append(list(pool.map(square, [1, 2, 3])))
+    memory = multiprocessing.shared_memory.SharedMemory(create=True, size=10)
+    memory.buf[0] = 7
+    again = multiprocessing.shared_memory.SharedMemory(memory.name)
+    got.append(again.buf[0])
+    again.close()
+    memory.unlink()
+    try:
+        multiprocessing.get_context('forkserver').Manager()
+    except PermissionError as e:
+        got.append(str(e))
+    return got
+'''
+    want = [[[1, 2], 3], [[1, 2], 3], [1, 4, 9], 7, '[Errno 1] Operation not permitted']
+    same(box.value(code, timeout=60000), want)
+    report = box.report(code, 'f', session=True)
+    status(report['calls'][0], 'ok')
+    same(json.loads(report['calls'][0]['result']), want)
+
+
+@test
 def plot(box):
     """matplotlib plots at once, without building a font list, and the chart is a PNG"""
     code = '''
