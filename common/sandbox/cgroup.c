@@ -17,6 +17,9 @@
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define CGROUP2_MAGIC 0x63677270
 
+/* Of all connections together in version 1; version 2 counts them as memory. */
+#define TCP_BYTES ((uint64_t)64 << 20)
+
 /* evctl-PID-N: PID is the supervisor's, so that others can tell when it is dead. */
 #define PREFIX "evctl-"
 
@@ -219,6 +222,8 @@ int cgroup_set_memory(const struct cgroup *cg, size_t memory)
 			write_number(cg->memory, "memory.memsw.limit_in_bytes", memory) < 0)
 			return -1;
 		(void)write_number(cg->memory, "memory.memsw.limit_in_bytes", memory);
+		/* Counted apart, where it is counted. */
+		(void)write_number(cg->memory, "memory.kmem.tcp.limit_in_bytes", TCP_BYTES);
 		return write_number(cg->memory, "memory.limit_in_bytes", memory);
 	case CGROUP_V2:
 		(void)write_number(cg->memory, "memory.swap.max", 0);

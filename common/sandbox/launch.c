@@ -36,6 +36,15 @@
 
 #define READY_MS 10000
 
+/* Of a connection inside, in bytes: least, at first, most. */
+#define TCP_READ_BUFFERS "4096 131072 524288"
+#define TCP_WRITE_BUFFERS "4096 16384 262144"
+/*
+ * Of a process. What is in flight through Unix sockets, and what epoll watches, the kernel counts
+ * for the whole user of the host, so this is far from what others of that user may have.
+ */
+#define OPEN_FILES 256
+
 /* What the helper was doing, for the message when it could not. */
 enum step {
 	STEP_OK,
@@ -345,6 +354,17 @@ static void make_stage(const struct launch_spec *spec)
 }
 
 /*
+ * Buffers of connections are charged to no process, and where there is no control group to nobody.
+ * With RLIMIT_NOFILE these bound what one process can have the kernel keep.
+ */
+static void bound_buffers(void)
+{
+	if (write_file("proc/sys/net/ipv4/tcp_rmem", TCP_READ_BUFFERS) < 0 ||
+		write_file("proc/sys/net/ipv4/tcp_wmem", TCP_WRITE_BUFFERS) < 0)
+		give_up(STEP_PROC);
+}
+
+/*
  * bwrap gets a root with nothing in it but what the plan names: it cannot bind what it cannot see,
  * and each of its binds reads the whole list of mounts. Its /proc is of its own processes: it looks
  * its child up there by the number that it knows, which elsewhere is another's or nobody's.
@@ -354,6 +374,7 @@ static void change_root(void)
 	unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	if (mount("proc", "proc", "proc", flags, NULL) < 0)
 		give_up(STEP_PROC);
+	bound_buffers();
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		give_up(STEP_ROOT);
 }
@@ -368,7 +389,7 @@ static void hand_out(int *fds, unsigned nfds, unsigned nlisteners)
 		unsigned n = nfds - done;
 		n = n < FRAME_MAX_FDS ? n : FRAME_MAX_FDS;
 		if (frame_send(HELPER_SOCK, &r, sizeof r, fds + done, n, &ignored) < 0)
-			_exit(127);
+			give_up(STEP_FDS);
 		done += n;
 	} while (done < nfds);
 	for (unsigned i = 0; i < nfds; i++)
@@ -408,7 +429,7 @@ static void set_limits(const struct launch_spec *spec)
 	limit(RLIMIT_AS, space, space);
 	limit(RLIMIT_NPROC, spec->processes, spec->processes);
 	limit(RLIMIT_FSIZE, spec->file, spec->file);
-	limit(RLIMIT_NOFILE, 1024, 1024);
+	limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES);
 	limit(RLIMIT_STACK, 8 << 20, 8 << 20);
 	limit(RLIMIT_CORE, 0, 0);
 	limit(RLIMIT_MSGQUEUE, 0, 0);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -149,6 +151,16 @@ static const struct arg_rule rules[] = {
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCCONS},
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSETD},
 	{"prlimit64", 0, SCMP_CMP_NE, 0, 0},
+	/* Process 1 is what a session's later calls are forked from; its group and user are theirs.
+	 */
+	{"setpriority", 0, SCMP_CMP_NE, PRIO_PROCESS, 0},
+	{"setpriority", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, 1},
+	{"ioprio_set", 0, SCMP_CMP_NE, IOPRIO_WHO_PROCESS, 0},
+	{"ioprio_set", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, 1},
+	{"sched_setaffinity", 0, SCMP_CMP_MASKED_EQ, 0xffffffff, 1},
+	{"sched_setattr", 0, SCMP_CMP_MASKED_EQ, 0xffffffff, 1},
+	{"sched_setparam", 0, SCMP_CMP_MASKED_EQ, 0xffffffff, 1},
+	{"sched_setscheduler", 0, SCMP_CMP_MASKED_EQ, 0xffffffff, 1},
 	{"clone", 0, SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER},
 	{"clone", 0, SCMP_CMP_MASKED_EQ, CLONE_NEWNET, CLONE_NEWNET},
 	{"clone", 0, SCMP_CMP_MASKED_EQ, CLONE_NEWNS, CLONE_NEWNS},

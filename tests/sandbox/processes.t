@@ -478,6 +478,73 @@ def f():
 
 
 @test
+def buffers(box):
+    """29: what the kernel keeps for one process, in connections and pairs, is bounded too"""
+    code = '''
+import socket
+def flood(pairs):
+    keep, total = [], 0
+    try:
+        for pair in pairs:
+            keep.append(pair)
+            for s in pair:
+                s.setblocking(False)
+                try:
+                    while True:
+                        total += s.send(bytes(1 << 18))
+                except BlockingIOError:
+                    pass
+    except OSError as e:
+        return [len(keep), total, e.errno]
+def connections():
+    server = socket.create_server(('127.0.0.1', 0), backlog=4096)
+    while True:
+        yield socket.create_connection(server.getsockname()), server.accept()[0]
+def unix_pairs():
+    while True:
+        yield socket.socketpair()
+def f(kind):
+    return flood(connections() if kind == 'tcp' else unix_pairs())
+'''
+    for kind in ('tcp', 'unix'):
+        pairs, total, error = box.value(code, inputs={'kind': kind}, timeout=30000)
+        same(error, errno.EMFILE, kind)
+        true(100 < pairs < 128 and 1_000_000 < total < 150_000_000, (kind, pairs, total))
+
+
+@test
+def in_flight(box):
+    """28: descriptors that a tool keeps in flight, counted for the user, stop no other run of that user"""
+    code = '''
+import array, fcntl, os, socket, time
+def f():
+    keep, sent = [], 0
+    fds = array.array('i', [0] * 250).tobytes()
+    try:
+        while sent < 5000:
+            pair = socket.socketpair()
+            keep.append(pair)
+            pair[0].sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+            sent += 250
+    except OSError as e:
+        print(sent, e, flush=True)
+    mark = open('/scratch/mark', 'w')
+    fcntl.lockf(mark, fcntl.LOCK_EX, 1, %d)
+    time.sleep(60)
+''' % MARK
+    holder = box.start(code, 'f', timeout=20000)
+    try:
+        wait_for(lambda: locked_at(MARK), 'as many in flight as can be')
+        usual = ['prlimit', '--nofile=1024']
+        done = subprocess.run(usual + box.command, input=json.dumps(box.spec('def f(): return 1', 'f')).encode(),
+                              stdout=subprocess.PIPE, timeout=60)
+        status(json.loads(done.stdout)['calls'][0], 'ok')
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+@test
 def memory(box):
     """memory is bounded, and its end is a limit of its own kind"""
     grow = 'def f():\n x = []\n while True: x.append(bytearray(10 << 20))'
@@ -540,6 +607,48 @@ def look():
     # The file lasts through the session, as /scratch does. A bare subprocess reads its own directory.
     same(got[:3] + got[4:], ['[1]', 2, None, True])
     same(box.value(code + 'f = look\n'), ['[1]', 2, None, False, False])
+
+
+@test
+def what_calls_share(box):
+    """32: neither the pipes' flags and sizes, nor process 1's priority, are other for the next call of a session"""
+    spoil = '''
+import ctypes, errno, fcntl, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(f, *args):
+    try:
+        return f(*args)
+    except OSError as e:
+        return e.errno
+def ioprio_set(which, who):
+    return ctypes.get_errno() if libc.syscall(251 if os.uname().machine == 'x86_64' else 30, which, who, 3 << 13) else None
+def f():
+    for fd in (1, 2, 4):
+        fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_DIRECT | os.O_APPEND)
+        fcntl.fcntl(fd, 1031, 4096)
+    high = 1 + (1 << 32)
+    return [tried(os.setpriority, 0, 1, 9), tried(os.setpriority, 1, 0, 9), tried(os.setpriority, 2, 0, 9),
+            tried(os.sched_setaffinity, 1, {0}), tried(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0)),
+            tried(os.sched_setparam, 1, os.sched_param(0)), ioprio_set(1, 1), ioprio_set(2, 0), ioprio_set(3, 0),
+            # The control: a process may do all of it to itself.
+            tried(os.setpriority, 0, 0, 9), tried(os.sched_setaffinity, 0, {min(os.sched_getaffinity(0))}),
+            tried(os.sched_setscheduler, os.getpid(), os.SCHED_IDLE, os.sched_param(0)), ioprio_set(1, 0)]
+'''
+    look = '''
+import fcntl, os
+def f():
+    return [os.getpriority(0, 0), os.sched_getscheduler(0), len(os.sched_getaffinity(0)),
+            [fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_DIRECT | os.O_APPEND) for fd in (1, 2, 4)],
+            [fcntl.fcntl(fd, 1032) for fd in (1, 2, 4)]]
+'''
+    calls = [{'file': name, 'func': 'f'} for name in ('look.py', 'spoil.py', 'look.py', 'long.py')]
+    report = box.report({'look.py': look, 'spoil.py': spoil, 'long.py': 'def f(): return "x" * 900_000'}, calls=calls,
+                        session=True)
+    for call in report['calls']:
+        status(call, 'ok')
+    before, spoilt, after, _ = [json.loads(call['result']) for call in report['calls']]
+    same(spoilt, [errno.EPERM] * 9 + [None] * 4)
+    same(after, before)
 
 
 main()
