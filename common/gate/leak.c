@@ -96,6 +96,9 @@ struct form {
 	bool slash;	  /* JSON: '/' is escaped */
 	bool ascii;	  /* JSON: what is not ASCII is escaped */
 	bool html;	  /* JSON: '<', '>', '&' are escaped */
+	char between;	  /* hex: between two bytes; 0 for nothing */
+	bool big;	  /* UTF-16: the high byte first */
+	const char *const *names; /* entities: the five, in the order of entity_of */
 };
 
 static void encode_raw(const struct form *f, const uint8_t *v, size_t n, struct text *out)
@@ -143,8 +146,11 @@ static void encode_base64(const struct form *f, const uint8_t *v, size_t n, stru
 
 static void encode_hex(const struct form *f, const uint8_t *v, size_t n, struct text *out)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (i && f->between)
+			put(out, (uint8_t)f->between);
 		put_hex(out, v[i], f->upper);
+	}
 }
 
 static void put_u(struct text *out, unsigned unit, bool upper)
@@ -208,6 +214,58 @@ static void encode_json(const struct form *f, const uint8_t *v, size_t n, struct
 	}
 }
 
+static void put_unit(const struct form *f, unsigned unit, struct text *out)
+{
+	put(out, (uint8_t)(f->big ? unit >> 8 : unit));
+	put(out, (uint8_t)(f->big ? unit : unit >> 8));
+}
+
+static void encode_utf16(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+{
+	for (size_t i = 0; i < n;) {
+		uint32_t cp = v[i];
+		size_t len = v[i] < 0x80 ? 1 : utf8_at(v + i, n - i, &cp);
+		if (cp >= 0x10000) {
+			put_unit(f, 0xd800 + ((cp - 0x10000) >> 10), out);
+			cp = 0xdc00 + ((cp - 0x10000) & 0x3ff);
+		}
+		put_unit(f, cp, out);
+		i += len ? len : 1;
+	}
+}
+
+/* HTML's and XML's escapes; a name of NULL leaves the character as it is. */
+static void encode_entities(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+{
+	static const char escaped[] = "&<>\"'";
+	for (size_t i = 0; i < n; i++) {
+		const char *at = v[i] ? strchr(escaped, v[i]) : NULL;
+		const char *name = at ? f->names[at - escaped] : NULL;
+		if (!name) {
+			put(out, v[i]);
+			continue;
+		}
+		put(out, '&');
+		for (; *name; name++)
+			put(out, (uint8_t)*name);
+		put(out, ';');
+	}
+}
+
+/* A quote is doubled, as in a field of CSV, or in a text of SQL. */
+static void encode_doubled(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		put(out, v[i]);
+		if (v[i] == (uint8_t)f->between)
+			put(out, v[i]);
+	}
+}
+
+static const char *const html_names[] = {"amp", "lt", "gt", "quot", "#x27"};
+static const char *const html_decimal[] = {"amp", "lt", "gt", "quot", "#39"};
+static const char *const text_names[] = {"amp", "lt", "gt", NULL, NULL};
+
 #define PERCENT(s, p)                                                                              \
 	{.kind = LEAK_PERCENT, .encode = encode_percent, .safe = (s), .plus = (p), .upper = true}, \
 	{                                                                                          \
@@ -217,6 +275,11 @@ static void encode_json(const struct form *f, const uint8_t *v, size_t n, struct
 	{.kind = LEAK_BASE64, .encode = encode_base64, .offset = (o)},                   \
 	{                                                                                \
 		.kind = LEAK_BASE64, .encode = encode_base64, .offset = (o), .url = true \
+	}
+#define HEX(b)                                                                        \
+	{.kind = LEAK_HEX, .encode = encode_hex, .between = (b)},                     \
+	{                                                                             \
+		.kind = LEAK_HEX, .encode = encode_hex, .between = (b), .upper = true \
 	}
 #define JSON(...)                                                     \
 	{                                                             \
@@ -236,14 +299,24 @@ static const struct form forms[] = {
 	BASE64(0),
 	BASE64(1),
 	BASE64(2),
-	{.kind = LEAK_HEX, .encode = encode_hex},
-	{.kind = LEAK_HEX, .encode = encode_hex, .upper = true},
+	HEX('\0'),
+	HEX(':'),
+	HEX(' '),
 	JSON(.upper = false),
 	JSON(.slash = true),
 	JSON(.ascii = true),
 	JSON(.ascii = true, .slash = true),
 	JSON(.ascii = true, .upper = true),
 	JSON(.html = true),
+	{.kind = LEAK_UTF16, .encode = encode_utf16},
+	{.kind = LEAK_UTF16, .encode = encode_utf16, .big = true},
+	{.kind = LEAK_MARKUP, .encode = encode_entities, .names = html_names}, /* html.escape() */
+	{.kind = LEAK_MARKUP,
+		.encode = encode_entities,
+		.names = html_decimal},					       /* Go, MarkupSafe */
+	{.kind = LEAK_MARKUP, .encode = encode_entities, .names = text_names}, /* XML's text */
+	{.kind = LEAK_MARKUP, .encode = encode_doubled, .between = '"'},
+	{.kind = LEAK_MARKUP, .encode = encode_doubled, .between = '\''},
 };
 
 /* ---- building ---- */

@@ -1,7 +1,8 @@
 /*
  * Finds secrets, and replaces them, in whole buffers and in streams, in the forms that code and
  * servers commonly give them: as they are, percent-encoded, in base64 at each of the three offsets
- * and in both alphabets, in hex, escaped for JSON. What code transforms freely is not found.
+ * and in both alphabets, in hex (bytes together, or parted by ':' or ' '), in UTF-16, escaped for
+ * JSON, HTML, XML, CSV. What code transforms freely is not found.
  *
  * Build once (leak_new, leak_add..., leak_seal), then it is const and may be used by many threads.
  * Values and forms are kept in locked memory and wiped.
@@ -24,7 +25,10 @@ enum leak_forms {
 	LEAK_HEX = 8,
 	LEAK_JSON = 16,
 	LEAK_LOWER = 32, /* lower-cased, as in a host name */
-	LEAK_ALL = LEAK_RAW | LEAK_PERCENT | LEAK_BASE64 | LEAK_HEX | LEAK_JSON,
+	LEAK_UTF16 = 64,
+	LEAK_MARKUP = 128, /* HTML, XML, CSV */
+	LEAK_ALL = LEAK_RAW | LEAK_PERCENT | LEAK_BASE64 | LEAK_HEX | LEAK_JSON | LEAK_UTF16 |
+		   LEAK_MARKUP,
 	LEAK_PLAIN = LEAK_RAW | LEAK_PERCENT | LEAK_JSON,
 };
 

@@ -250,9 +250,9 @@ static int sort_all(struct going *g, struct yield *y, const struct collected *c)
 		if (sort_file(g, y, &c->files[i]) < 0)
 			return -1;
 	for (size_t i = 0; i < c->nwithheld; i++) {
-		const char *name = c->withheld[i].name;
-		bool by_name = guard_find(&g->guard, name, strlen(name)) != NULL;
-		if (hold_back(y, name, c->withheld[i].why, by_name) < 0)
+		const struct withheld_file *w = &c->withheld[i];
+		bool by_name = guard_find(&g->guard, w->whole, strlen(w->whole)) != NULL;
+		if (hold_back(y, w->name, w->why, by_name) < 0)
 			return -1;
 	}
 	if (order_withheld(y) < 0)

@@ -72,17 +72,34 @@ static int add_entry(struct walk *w, const char *name, size_t len, const char *w
 }
 
 /*
- * Controls, line separators and what turns the direction of text are not names: they would say
- * something else than they are.
+ * Controls, what breaks lines, turns the direction of text or takes no room, and what Unicode says
+ * is no character, are not names: they would say something else than they are. The two joiners are
+ * letters' own in several scripts, and in emoji. U+FFFE and U+FFFF of all planes are two bits.
  */
-static bool deceives(const unsigned char *p)
+static bool deceives(uint32_t c)
 {
-	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
+	static const uint32_t ranges[][2] = {{0, 0x1f}, {0x7f, 0x9f}, {0xad, 0xad}, {0x34f, 0x34f},
+		{0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+		{0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+		{0x3164, 0x3164}, {0xfdd0, 0xfdef}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
+		{0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+	if ((c & 0xfffe) == 0xfffe)
 		return true;
-	if (p[0] != 0xe2)
-		return false;
-	return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae))) ||
-	       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
+}
+
+/* The character at p, which is UTF-8, and its bytes. */
+static uint32_t char_at(const char *p, size_t *n)
+{
+	unsigned char c = (unsigned char)p[0];
+	*n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+	uint32_t cp = *n == 1 ? c : c & (0x7fu >> *n);
+	for (size_t i = 1; i < *n; i++)
+		cp = cp << 6 | ((unsigned char)p[i] & 0x3f);
+	return cp;
 }
 
 static const char *bad_name(const char *name)
@@ -90,8 +107,8 @@ static const char *bad_name(const char *name)
 	size_t n = strlen(name);
 	if (!result_utf8(name, n))
 		return "name is not UTF-8";
-	for (size_t i = 0; i < n; i++)
-		if (deceives((const unsigned char *)name + i))
+	for (size_t i = 0, len; i < n; i += len)
+		if (deceives(char_at(name + i, &len)))
 			return "name has control characters";
 	return n > MAX_NAME ? "name is too long" : NULL;
 }
@@ -172,10 +189,10 @@ static char *shown(const char *name)
 {
 	struct buf b = {0};
 	for (const char *p = name; *p && b.len < MAX_SHOWN; p++) {
-		size_t n = 1;
+		size_t n = 1, len;
 		while (n < 4 && (p[n] & 0xc0) == 0x80)
 			n++;
-		if (!result_utf8(p, n) || deceives((const unsigned char *)p)) {
+		if (!result_utf8(p, n) || deceives(char_at(p, &len))) {
 			buf_addf(&b, "\\x%02x", (unsigned char)*p);
 			continue;
 		}
@@ -193,11 +210,9 @@ static int withhold(struct collected *c, const char *name, const char *why)
 		c->more_withheld++;
 		return 0;
 	}
-	char *copy = shown(name);
-	if (!copy)
-		return -1;
-	c->withheld[c->nwithheld++] = (struct withheld_file){copy, why};
-	return 0;
+	struct withheld_file *w = &c->withheld[c->nwithheld++];
+	*w = (struct withheld_file){.name = shown(name), .whole = strdup(name), .why = why};
+	return w->name && w->whole ? 0 : -1;
 }
 
 /* Exactly size bytes and then the end, or NULL with why. */
@@ -331,8 +346,10 @@ void collected_free(struct collected *c)
 		free(c->files[i].name);
 		free(c->files[i].data);
 	}
-	for (size_t i = 0; i < c->nwithheld; i++)
+	for (size_t i = 0; i < c->nwithheld; i++) {
 		free(c->withheld[i].name);
+		free(c->withheld[i].whole);
+	}
 	free(c->files);
 	free(c->withheld);
 	memset(c, 0, sizeof *c);

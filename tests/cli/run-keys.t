@@ -29,7 +29,7 @@ tools:
 hosts: [a.example, b.example]
 """
 CODE = '''
-import base64, builtins, json, os, time, urllib.parse
+import base64, builtins, html, json, os, time, urllib.parse
 
 def keys():
     return getattr(builtins, 'EV_' + 'KEYS')
@@ -38,16 +38,21 @@ def give(name, form='raw', where='result', pad=''):
     v = keys()[name]
     v = {'raw': v, 'b64': base64.b64encode((pad + v).encode()).decode(), 'hex': v.encode().hex(),
          'percent': urllib.parse.quote(v, safe=''), 'json': json.dumps(v)[1:-1],
-         'turned': v[::-1]}[form]
+         'html': html.escape(v), 'colons': v.encode().hex(':'), 'turned': v[::-1],
+         'utf-16': v}[form]
     if where == 'result':
         return {'before': 1, 'it': 'x' + v + 'y', 'after': 2}
     if where == 'file':
-        open('outputs/it', 'w').write('x' + v + 'y')
+        open('outputs/it', 'wb').write(('x' + v + 'y').encode('utf-16' if form == 'utf-16' else 'utf-8'))
         open('outputs/clean', 'w').write('clean')
     if where == 'name':
         os.makedirs('outputs/' + v, exist_ok=True)
         open('outputs/' + v + '/it', 'w').write('clean')
         open('outputs/clean', 'w').write('clean')
+    if where == 'long name':
+        os.makedirs('outputs/' + 'x' * 250)
+        for end in ('', '\\n'):
+            open('outputs/' + 'x' * 250 + '/' + 'y' * 34 + v + end, 'w').write('clean')
     if where == 'log':
         print('log: ' + v + ' :log', flush=True)
     if where == 'split':
@@ -203,6 +208,12 @@ with T() as t:
     t.ok([a["name"] for a in r.json["artifacts"]] == ["clean"] and
          r.json["withheld"] == [{"name": "#1", "why": "key"}] and "12345678" not in r.out + r.err,
          "a value in a file's name withholds the name", r)
+    r = run("give", "-o", "json", name="PLAIN", where="long name")
+    t.ok([w["name"] for w in r.json["withheld"]] == ["#1", "#2"] and "12345" not in r.out + r.err,
+         "also where the name is cut before its end", r)
+    for form in ("utf-16", "html", "colons"):
+        r = run("give", "-o", "json", name="LONG", where="file", form=form)
+        t.ok([w["name"] for w in r.json["withheld"]] == ["it"], f"and as {form}", r)
     secrets = (KEY, KEY.encode().hex(), "123456789012345")
     t.ok(t.holding("clean") and not any(map(t.holding, secrets)),
          "no file of the state holds a value in the clear", [t.holding(x) for x in secrets])

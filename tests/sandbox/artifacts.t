@@ -260,19 +260,24 @@ def g():
 def names(box):
     """14: names are UTF-8 without controls; others are withheld and shown escaped"""
     files, withheld, _ = outputs(box, r'''
-for name in (b'-rf', b'a b', 'größe.txt'.encode(), b'x' * 255, b'%41', b'"quote\\'):
+for name in (b'-rf', b'a b', 'größe.txt'.encode(), '\U0001f468\u200d\U0001f373\ufe0f'.encode(), b'x' * 255, b'%41', b'"quote\\'):
     put(os.fsdecode(name))
 for name in (b'new\nline', b'esc\x1b[31m', b'bad\xff', b'del\x7f', 'c1\u0085'.encode(),
-             'rtl\u202egnp.exe'.encode(), 'line\u2028'.encode(), b'tab\t'):
+             'rtl\u202egnp.exe'.encode(), 'line\u2028'.encode(), b'tab\t', 'no\u200broom'.encode(),
+             'mark\ufeff'.encode(), 'tag\U000e0041'.encode(), 'none\U0001ffff'.encode()):
     put(os.fsdecode(name))
 ''')
-    same(sorted(files), sorted(['-rf', 'a b', 'größe.txt', 'x' * 255, '%41', '"quote\\']))
+    same(sorted(files), sorted(['-rf', 'a b', 'größe.txt', '\U0001f468\u200d\U0001f373\ufe0f', 'x' * 255, '%41', '"quote\\']))
     same({k: v for k, v in withheld.items()}, {
         'new\\x0aline': 'name has control characters', 'esc\\x1b[31m': 'name has control characters',
         'bad\\xff': 'name is not UTF-8', 'del\\x7f': 'name has control characters',
         'c1\\xc2\\x85': 'name has control characters', 'tab\\x09': 'name has control characters',
         'rtl\\xe2\\x80\\xaegnp.exe': 'name has control characters',
-        'line\\xe2\\x80\\xa8': 'name has control characters'})
+        'line\\xe2\\x80\\xa8': 'name has control characters',
+        'no\\xe2\\x80\\x8broom': 'name has control characters',
+        'mark\\xef\\xbb\\xbf': 'name has control characters',
+        'tag\\xf3\\xa0\\x81\\x81': 'name has control characters',
+        'none\\xf0\\x9f\\xbf\\xbf': 'name has control characters'})
 
 
 @test

@@ -29,6 +29,10 @@ static const char *const forms[] = {
 	"2b4b65792f77697468226f64645c6269747325",
 	"733363723374"
 	"2B4B65792F77697468226F64645C6269747325",
+	"73:33:63:72:33:74:2b:4b:65:79:2f:77:69:74:68:22:6f:64:64:5c:62:69:74:73:25",
+	"73 33 63 72 33 74 2B 4B 65 79 2F 77 69 74 68 22 6F 64 64 5C 62 69 74 73 25",
+	"s3cr3t+Key/with&quot;odd\\bits%", /* html.escape() */
+	"s3cr3t+Key/with\"\"odd\\bits%",   /* csv */
 	"%73%33%63%72%33%74%2B%4B%65%79%2F%77%69%74%68%22%6F%64%64%5C%62%69%74%73%25",
 };
 
@@ -50,6 +54,40 @@ static void test_forms(struct tap *t)
 		text[7 + strlen(forms[i]) / 2] ^= 1;
 		ok(t, !leak_find(l, text, (size_t)n, NULL), "not found with one bit changed");
 	}
+	leak_free(&l);
+}
+
+static void test_utf16(struct tap *t)
+{
+	static const char value[] = "k\xc3\xa9y-\xf0\x9f\x98\x80-and-more";
+	static const unsigned short units[] = {
+		'k', 0xe9, 'y', '-', 0xd83d, 0xde00, '-', 'a', 'n', 'd', '-', 'm', 'o', 'r', 'e'};
+	const size_t n = sizeof units / sizeof units[0];
+	struct leak *l = one(value, NULL, LEAK_ALL);
+	for (int big = 0; big < 2; big++) {
+		char text[64] = {0};
+		for (size_t i = 0; i < n; i++) {
+			text[2 * i + 2] = (char)(big ? units[i] >> 8 : units[i]);
+			text[2 * i + 3] = (char)(big ? units[i] : units[i] >> 8);
+		}
+		ok(t, leak_find(l, text, sizeof text, NULL), "UTF-16, %s byte first",
+			big ? "high" : "low");
+		text[2 * n] ^= 3;
+		text[2 * n + 1] ^= 3;
+		ok(t, !leak_find(l, text, sizeof text, NULL), "and not when it is another text");
+	}
+	leak_free(&l);
+	l = one("bytes-\xff\x80\xfe-no-text", NULL, LEAK_ALL);
+	ok(t, leak_find(l, "bytes-\xff\x80\xfe-no-text", 17, NULL),
+		"what is no text is no trouble");
+	leak_free(&l);
+	l = one("a&b<c>d'e-0123456789", NULL, LEAK_ALL);
+	ok(t,
+		leak_find(l, "a&amp;b&lt;c&gt;d&#x27;e-0123456789", 36, NULL) &&
+			leak_find(l, "a&amp;b&lt;c&gt;d&#39;e-0123456789", 35, NULL) &&
+			leak_find(l, "a&amp;b&lt;c&gt;d'e-0123456789", 31, NULL) &&
+			leak_find(l, "a&b<c>d''e-0123456789", 22, NULL),
+		"escapes of HTML, XML and SQL");
 	leak_free(&l);
 }
 
@@ -245,6 +283,7 @@ int main(void)
 	struct tap t = {0};
 	test_forms(&t);
 	test_base64(&t);
+	test_utf16(&t);
 	test_streams(&t);
 	test_random(&t);
 	test_json_wide(&t);
