@@ -42,6 +42,7 @@ bool result_utf8(const char *p, size_t n)
 struct cursor {
 	const char *at, *end;
 	const char *why;
+	bool nul; /* a string held one */
 };
 
 static bool wrong(struct cursor *c, const char *why)
@@ -93,6 +94,7 @@ static bool escape(struct cursor *c)
 	}
 	if (!take(c, 'u') || !hex4(c, &hi))
 		return wrong(c, "the result has a bad escape");
+	c->nul = c->nul || hi == 0;
 	if (hi >= 0xdc00 && hi < 0xe000)
 		return wrong(c, "the result has a lone surrogate");
 	if (hi < 0xd800 || hi >= 0xe000)
@@ -197,12 +199,16 @@ static bool scalar(struct cursor *c)
 	}
 }
 
-/* After '{' or ',' in an object: the key and its colon. */
+/* After '{' or ',' in an object: the key and its colon. Few readers of JSON take a key with a NUL.
+ */
 static bool key(struct cursor *c)
 {
 	skip_space(c);
+	c->nul = false;
 	if (!string(c))
 		return false;
+	if (c->nul)
+		return wrong(c, "the result has a NUL in a member's name");
 	skip_space(c);
 	return take(c, ':') || wrong(c, "the result is not JSON");
 }

@@ -12,7 +12,7 @@
 
 /*
  * NULL if p is one JSON text: UTF-8, whole, without NaN, lone surrogates, integers beyond 64 bits,
- * numbers beyond a double, or deep nesting. Else what is wrong; static.
+ * numbers beyond a double, NUL in a member's name, or deep nesting. Else what is wrong; static.
  */
 const char *result_json(const char *p, size_t n);
 bool result_utf8(const char *p, size_t n);

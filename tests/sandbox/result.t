@@ -91,7 +91,7 @@ def not_json(box):
                  '0.1', '"\\0"', '(1, 2)', '{1: 2}'):
         status(box.run('def f(): return ' + good, 'f'), 'ok')
     for bad in ('float("nan")', '[float("inf")]', '"\\ud800"', '["\\udfff"]', '2**63', '10**5000',
-                'object()', '{1, 2}', 'b"x"', 'f', '{(1, 2): 3}'):
+                'object()', '{1, 2}', 'b"x"', 'f', '{(1, 2): 3}', '{"a\0b": 1}'):
         status(box.run('def f(): return ' + bad, 'f'), 'failed')
     status(box.run('def f():\n x = []\n for i in range(100000): x = [x]\n return x', 'f'), 'failed')
     status(box.run('def f():\n x = []\n for i in range(490): x = [x]\n return x', 'f'), 'ok')
