@@ -217,6 +217,53 @@ def attempt(file, function, inputs):
         return kind, None
 
 
+def end_script():
+    """As at the end of any program: its threads are waited for, then what it left to be done is done."""
+    for module, name in (('threading', '_shutdown'), ('atexit', '_run_exitfuncs')):
+        try:
+            if module in sys.modules:
+                getattr(sys.modules[module], name)()
+        except BaseException as error:
+            report(error)
+
+
+def has_open_files():
+    for name in posix.listdir('/proc/self/fd'):
+        try:
+            if posix.fstat(int(name)).st_mode & 0o170000 == 0o100000:
+                return True
+        except OSError:
+            pass  # what the list was read by
+    return False
+
+
+def of_the_tool(module):
+    file = getattr(module, '__file__', None)
+    return isinstance(file, str) and file.startswith('/tool/')
+
+
+def let_go():
+    """Files that the tool left open are written to their ends. DONE, or the kind of end that this makes of it."""
+    if not has_open_files():
+        return DONE
+    import _io
+    import gc
+    kind = DONE
+    for thing in gc.get_objects():
+        if isinstance(thing, (_io.BufferedWriter, _io.BufferedRandom, _io.TextIOWrapper)):
+            try:
+                thing.closed or thing.flush()
+            except Exception as error:
+                report(error)
+                if kind_of(error) != FAILED:
+                    kind = kind_of(error)
+    if len(sys._current_frames()) == 1:  # other threads would still need what is let go
+        for module in filter(of_the_tool, list(sys.modules.values())):
+            vars(module).clear()
+        gc.collect()
+    return kind
+
+
 def run(fields):
     file, function, inputs, memory, *keys = fields
     text = [k.decode('utf-8', 'surrogateescape') for k in keys]
@@ -237,6 +284,12 @@ def run(fields):
             report(error)
         if len(payload) > RESULT_MAX:
             kind, payload = TOO_LONG, b''
+    value = None
+    if not function:
+        end_script()
+    left = let_go()
+    if kind == DONE != left:
+        kind, payload = left, b''
     try:
         flush()
     except BaseException as error:

@@ -223,6 +223,57 @@ def f():
     same(got['log'], '')
 
 
+SCRIPTS = {
+    'a file left open': ("f = open('outputs/a', 'w'); f.write('whole')", '', {'a': '77686f6c65'}),
+    'one in a cycle': ("class C: pass\nc = C(); c.c = c; c.f = open('outputs/a', 'w'); c.f.write('whole'); del c",
+                       '', {'a': '77686f6c65'}),
+    'an archive left open': ("import zipfile\nz = zipfile.ZipFile('outputs/a', 'w'); z.writestr('a', 'b')", '',
+                             {'a': '504b0304'}),
+    'atexit': ("import atexit\natexit.register(print, 'bye'); print('hi')", 'hi\nbye\n', {}),
+    'a last error': ("import atexit\natexit.register(lambda: 1 / 0); print('hi')", 'hi\n', {}),
+    'a thread': ("import threading, time\n"
+                 "threading.Thread(target=lambda: (time.sleep(.2), print('late'))).start(); print('hi')",
+                 'hi\nlate\n', {}),
+    'a daemon thread': ("import threading, time\nf = open('outputs/a', 'w'); f.write('whole')\n"
+                        "threading.Thread(target=time.sleep, args=(99,), daemon=True).start(); print('hi')",
+                        'hi\n', {'a': '77686f6c65'}),
+    'an executor': ("from concurrent.futures import ThreadPoolExecutor as E\nimport time\n"
+                    "E().submit(lambda: (time.sleep(.2), print('late')))", 'late\n', {}),
+    'a process': ("import multiprocessing, time\ndef g():\n time.sleep(.2); print('late', flush=True)\n"
+                  "multiprocessing.Process(target=g).start()", 'late\n', {}),
+}
+
+
+def ended(box, what, code, out, files, session, func=None):
+    got = box.report(code, func, session=session)['calls'][0]
+    status(got, 'ok')
+    same(got['result'], out, what)
+    found = {f['name']: f['head'][:len(files.get(f['name'], ''))] for f in got['outputs']['files']}
+    same((found, got['outputs']['withheld']), (files, []), what)
+
+
+@test
+def ends(box):
+    """a script ends as any Python program does: nothing that it left to be written or waited for is lost"""
+    for session in (False, True):
+        for what, (code, out, files) in SCRIPTS.items():
+            ended(box, what, code, out, files, session)
+
+
+@test
+def function_ends(box):
+    """a function's end is its return: what it left open is written, what it left running is not waited for"""
+    for session in (False, True):
+        ended(box, 'a file of the module', "f = open('/scratch/outputs/a', 'w')\ndef g(): f.write('whole'); return 1",
+              '1', {'a': '77686f6c65'}, session, 'g')
+        ended(box, 'a thread', "import threading, time\ndef g():\n f = open('outputs/a', 'w'); f.write('whole')\n"
+              " threading.Thread(target=lambda: (time.sleep(99), f)).start(); return 1",
+              '1', {'a': '77686f6c65'}, session, 'g')
+    got = box.run("f = open('outputs/a', 'w')\ndef g():\n try:\n  with open('outputs/full', 'wb') as o:\n"
+                  "   while True: o.write(bytes(4096))\n except OSError: pass\n f.write('lost'); return 1", 'g')
+    status(got, 'limit', 'disk')
+
+
 @test
 def exits(box):
     """a script's exit code 0 is a success, any other and every exit of a function a failure"""
