@@ -23,6 +23,44 @@ KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_
              "XDG_CONFIG_HOME", "NO_COLOR")
 
 
+USER = 65533  # nobody's neighbour: has no files and no processes
+
+
+def as_both(file):
+    """Runs the test file FILE once as root and once as an ordinary user, where this is root, and ends this
+    program with the TAP of both; in those runs, and where this is no root, returns."""
+    if os.geteuid() != 0 or "EVCTL_TEST_AS" in os.environ:
+        return
+    n, failed = 0, False
+    with tempfile.TemporaryDirectory(prefix="evctl-test.") as place:
+        tests = Path(file).resolve().parents[1]
+        for part in (tests / "lib", Path(file).resolve().parent):
+            shutil.copytree(part, Path(place, "tests", part.name), ignore=shutil.ignore_patterns("*.pyc"))
+        for part in ("bin", "share"):
+            shutil.copytree(BIN.parent / part, Path(place, part))
+        subprocess.run(["chmod", "-R", "a+rX", place], check=True)
+        test = Path(place, "tests", Path(file).resolve().parent.name, Path(file).name)
+        for name, prefix in (("root", []), ("user", ["setpriv", "--reuid", str(USER), "--regid", str(USER),
+                                                     "--clear-groups"])):
+            argv = [*prefix, sys.executable, "-B", str(test)]
+            env = {**os.environ, "EVCTL_TEST_AS": name, "EVCTL_BIN": f"{place}/bin"}
+            with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True, cwd=place) as p:
+                for line in p.stdout:
+                    words = line.split(" ", 3)
+                    if words[0] == "ok" or words[:2] == ["not", "ok"]:
+                        n += 1
+                        good = "" if words[0] == "ok" else "not "
+                        print(f"{good}ok {n} - {name}: {line.split(' - ', 1)[1]}", end="", flush=True)
+                    elif not line.startswith("1.."):
+                        print(line, end="", flush=True)
+            failed = failed or p.returncode != 0
+    if failed or n == 0:
+        n += 1
+        print(f"not ok {n} - one of the two failed, or ran nothing")
+    print(f"1..{n}", flush=True)
+    sys.exit(failed or n == 0)
+
+
 class Result:
     def __init__(self, argv, done):
         self.argv, self.code = argv, done.returncode

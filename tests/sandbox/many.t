@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A thousand runs in a row, fifty sessions at once: nothing is left of them, and none hears of another."""
+"""27: a thousand runs in a row, fifty sessions at once: nothing is left of them, and none hears of another."""
 import ctypes
 import json
 import os
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T
+from tap import BIN, T, as_both
 
 RUNS = int(os.environ.get("EVCTL_RUNS", "1000"))
 SESSIONS = 50
@@ -81,6 +81,7 @@ def cgroups(pids):
             if p.is_dir() and any(part == str(pid) for pid in pids for part in p.name.split("-"))]
 
 
+as_both(__file__)
 with T() as t:
     # Whoever loses its parent below this process becomes its child, and so can be counted.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
