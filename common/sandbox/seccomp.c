@@ -44,6 +44,7 @@ static const char *const forbidden[] = {
 	"request_key",
 	"keyctl",
 	"syslog",
+	"sync", /* of every file system of the machine */
 	"acct",
 	"vhangup",
 	"personality",
