@@ -1,5 +1,6 @@
 #include "sandbox/cgroup.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/file.h"
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +24,10 @@
 
 /* evctl-PID-N: PID is the supervisor's, so that others can tell when it is dead. */
 #define PREFIX "evctl-"
+#define LEAF "evctl.supervisor"
+#define SYSTEMCTL "/usr/bin/systemctl"
+#define MANAGER_MS 3000
+#define MOVES 16
 
 static int write_at(int dir, const char *name, const char *text)
 {
@@ -160,31 +166,112 @@ static bool controllers_on(int dir)
 	return n > 0 && strstr(text, "memory") && strstr(text, "pids");
 }
 
-/*
- * Version 2 has no group with both processes and controlled children, so the supervisor (and
- * whoever shares its group) moves into a leaf of it first. Only inside a subtree that was
- * delegated: it is ours when we may write its subtree_control. Root may write any, so root moves
- * nobody.
- */
-static bool enable_controllers(const char *parent)
+/* Asks the user's own service manager. */
+static bool manager_delegates(const char *unit)
 {
-	FD_AUTO dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
+	char runtime[64];
+	int out[2];
+	struct child c = CHILD_NONE;
+	struct err ignored = {0};
+	snprintf(runtime, sizeof runtime, "XDG_RUNTIME_DIR=/run/user/%u", (unsigned)geteuid());
+	const char *const argv[] = {
+		SYSTEMCTL, "--user", "show", "--value", "--property=Delegate", "--", unit, NULL};
+	const char *const envp[] = {runtime, NULL};
+	if (pipe2(out, O_CLOEXEC) < 0)
 		return false;
-	if (controllers_on(dir) || write_at(dir, "cgroup.subtree_control", "+memory +pids") == 0)
-		return controllers_on(dir);
-	if (errno != EBUSY || geteuid() == 0 ||
-		(mkdirat(dir, "evctl.supervisor", 0755) < 0 && errno != EEXIST))
+	const int fds[] = {-1, out[1], -1};
+	const struct child_spec spec = {
+		.argv = argv, .envp = envp, .fds = fds, .nfds = 3, .die_with_parent = true};
+	char answer[4] = "";
+	bool yes = child_start(&c, &spec, &ignored) == 0 &&
+		   child_wait(&c, NULL, clock_mono_ms() + MANAGER_MS) == 1;
+	fd_close(&out[1]);
+	yes = yes && read(out[0], answer, sizeof answer) == 4 && memcmp(answer, "yes\n", 4) == 0;
+	fd_close(&out[0]);
+	child_kill(&c);
+	return yes;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/*
+ * A group that an ordinary user may write was delegated by root. But all groups of the user's own
+ * service manager are the user's: there, a service that was not delegated is left alone, as no
+ * process could be started in its group any more, such as those of ExecStop=. In a scope nothing is
+ * started but by what is in it.
+ */
+static bool may_arrange(const char *path)
+{
+	char manager[64], mark;
+	snprintf(manager, sizeof manager, "/user@%u.service/", (unsigned)geteuid());
+	if (geteuid() == 0)
 		return false;
-	FD_AUTO leaf = openat(dir, "evctl.supervisor", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (!strstr(path, manager))
+		return true;
+	if (!ends_with(path, ".service"))
+		return !ends_with(path, "/init.scope");
+	if (getxattr(path, "user.delegate", &mark, 1) == 1)
+		return mark == '1';
+	return manager_delegates(strrchr(path, '/') + 1);
+}
+
+/* Whoever is in the group goes into a leaf of it. */
+static int empty_into_leaf(int dir)
+{
+	if (mkdirat(dir, LEAF, 0755) < 0 && errno != EEXIST)
+		return -1;
+	FD_AUTO leaf = openat(dir, LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	FD_AUTO list = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
 	BUF_AUTO b = {.limit = 1 << 20};
 	if (leaf < 0 || list < 0 || fd_read_all(list, &b) < 0)
-		return false;
+		return -1;
 	for (char *save, *pid = strtok_r(b.data, "\n", &save); pid;
 		pid = strtok_r(NULL, "\n", &save))
 		(void)write_at(leaf, "cgroup.procs", pid);
-	return write_at(dir, "cgroup.subtree_control", "+memory +pids") == 0 && controllers_on(dir);
+	return 0;
+}
+
+/*
+ * Version 2 has no group with both processes and controlled children, so the supervisor, and
+ * whoever shares its group, moves into a leaf of it first, where that is allowed; root, who may
+ * write any, moves nobody. Others may start processes in the group meanwhile.
+ */
+static bool enable_controllers(const char *path)
+{
+	FD_AUTO dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	if (controllers_on(dir))
+		return true;
+	for (int i = 0; i < MOVES; i++) {
+		if (write_at(dir, "cgroup.subtree_control", "+memory +pids") == 0)
+			return controllers_on(dir);
+		if (errno != EBUSY || (i == 0 && !may_arrange(path)) || empty_into_leaf(dir) < 0)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * Runs' groups are in one of ours that hands the controllers on: while it does, nobody can turn
+ * them off above it. A service manager would, when it next looks at a group that it takes to be all
+ * its own, and so take the limits from a run in the middle.
+ */
+static bool make_parent(const char *group, char *parent, size_t size)
+{
+	int n = snprintf(parent, size, CGROUP_ROOT "%s/evctl", group);
+	if (n < 0 || (size_t)n >= size)
+		return false;
+	char *end = parent + n - strlen("/evctl");
+	*end = '\0';
+	bool enabled = enable_controllers(parent);
+	*end = '/';
+	return enabled && (mkdir(parent, 0755) == 0 || errno == EEXIST) &&
+	       enable_controllers(parent);
 }
 
 /* Below our own group, or, once moved into the leaf, beside it. */
@@ -195,18 +282,12 @@ static bool open_v2(struct cgroup *cg)
 	char parent[4096];
 	if (!own || statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_MAGIC)
 		return false;
-	char *leaf = strrchr(own, '/');
-	if (leaf && strcmp(leaf, "/evctl.supervisor") == 0)
-		*leaf = '\0';
-	snprintf(parent, sizeof parent, CGROUP_ROOT "%s", own);
-	bool enabled = enable_controllers(parent);
-	if (!enabled && geteuid() == 0) {
-		snprintf(parent, sizeof parent, CGROUP_ROOT "/evctl");
-		(void)mkdir(parent, 0755);
-		enabled = enable_controllers(parent);
-	}
-	cg->memory_path = enabled ? make_group(parent, &cg->memory) : NULL;
-	cg->pids = cg->memory_path ? dup(cg->memory) : -1;
+	if (ends_with(own, "/" LEAF))
+		own[strlen(own) - strlen("/" LEAF)] = '\0';
+	bool had = make_parent(own, parent, sizeof parent) ||
+		   (geteuid() == 0 && make_parent("", parent, sizeof parent));
+	cg->memory_path = had ? make_group(parent, &cg->memory) : NULL;
+	cg->pids = cg->memory_path ? fcntl(cg->memory, F_DUPFD_CLOEXEC, 0) : -1;
 	cg->mode = CGROUP_V2;
 	return cg->memory_path && cg->pids >= 0;
 }

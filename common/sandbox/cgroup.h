@@ -2,6 +2,10 @@
  * A control group for one sandbox, where this process may make one: version 2 where the controllers
  * are delegated to it, version 1 where it may write, none otherwise (resource limits then hold each
  * process by itself).
+ *
+ * In version 2, below the group GROUP that this process is in: GROUP/evctl.supervisor holds whoever
+ * was in GROUP, as only leaves have processes; GROUP/evctl holds the sandboxes' own. As root it is
+ * /evctl, and nobody is moved.
  */
 #ifndef EVCTL_SANDBOX_CGROUP_H
 #define EVCTL_SANDBOX_CGROUP_H
