@@ -192,31 +192,32 @@ static bool manager_delegates(const char *unit)
 	return yes;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 /*
  * A group that an ordinary user may write was delegated by root. But all groups of the user's own
- * service manager are the user's: there, a service that was not delegated is left alone, as no
- * process could be started in its group any more, such as those of ExecStop=. In a scope nothing is
- * started but by what is in it.
+ * service manager are the user's, delegated or not: where not, it would take the controllers back
+ * when it next looks, and end all of a unit in which the kernel had to kill for memory.
  */
 static bool may_arrange(const char *path)
 {
 	char manager[64], mark;
-	snprintf(manager, sizeof manager, "/user@%u.service/", (unsigned)geteuid());
 	if (geteuid() == 0)
 		return false;
-	if (!strstr(path, manager))
+	snprintf(manager, sizeof manager, "/user@%u.service/", (unsigned)geteuid());
+	const char *unit = strstr(path, manager);
+	if (!unit)
 		return true;
-	if (!ends_with(path, ".service"))
-		return !ends_with(path, "/init.scope");
-	if (getxattr(path, "user.delegate", &mark, 1) == 1)
+	unit += strlen(manager);
+	size_t n = strcspn(unit, "/");
+	while (unit[n] && strncmp(unit + n - strlen(".slice"), ".slice", strlen(".slice")) == 0) {
+		unit += n + 1;
+		n = strcspn(unit, "/");
+	}
+	STR_AUTO group = strndup(path, (size_t)(unit + n - path));
+	if (!group)
+		return false;
+	if (getxattr(group, "user.delegate", &mark, 1) == 1)
 		return mark == '1';
-	return manager_delegates(strrchr(path, '/') + 1);
+	return manager_delegates(strrchr(group, '/') + 1);
 }
 
 /* Whoever is in the group goes into a leaf of it. */
@@ -256,24 +257,6 @@ static bool enable_controllers(const char *path)
 	return false;
 }
 
-/*
- * Runs' groups are in one of ours that hands the controllers on: while it does, nobody can turn
- * them off above it. A service manager would, when it next looks at a group that it takes to be all
- * its own, and so take the limits from a run in the middle.
- */
-static bool make_parent(const char *group, char *parent, size_t size)
-{
-	int n = snprintf(parent, size, CGROUP_ROOT "%s/evctl", group);
-	if (n < 0 || (size_t)n >= size)
-		return false;
-	char *end = parent + n - strlen("/evctl");
-	*end = '\0';
-	bool enabled = enable_controllers(parent);
-	*end = '/';
-	return enabled && (mkdir(parent, 0755) == 0 || errno == EEXIST) &&
-	       enable_controllers(parent);
-}
-
 /* Below our own group, or, once moved into the leaf, beside it. */
 static bool open_v2(struct cgroup *cg)
 {
@@ -282,11 +265,17 @@ static bool open_v2(struct cgroup *cg)
 	char parent[4096];
 	if (!own || statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_MAGIC)
 		return false;
-	if (ends_with(own, "/" LEAF))
-		own[strlen(own) - strlen("/" LEAF)] = '\0';
-	bool had = make_parent(own, parent, sizeof parent) ||
-		   (geteuid() == 0 && make_parent("", parent, sizeof parent));
-	cg->memory_path = had ? make_group(parent, &cg->memory) : NULL;
+	char *leaf = strrchr(own, '/');
+	if (leaf && strcmp(leaf + 1, LEAF) == 0)
+		*leaf = '\0';
+	snprintf(parent, sizeof parent, CGROUP_ROOT "%s", own);
+	bool enabled = enable_controllers(parent);
+	if (!enabled && geteuid() == 0) {
+		snprintf(parent, sizeof parent, CGROUP_ROOT "/evctl");
+		(void)mkdir(parent, 0755);
+		enabled = enable_controllers(parent);
+	}
+	cg->memory_path = enabled ? make_group(parent, &cg->memory) : NULL;
 	cg->pids = cg->memory_path ? fcntl(cg->memory, F_DUPFD_CLOEXEC, 0) : -1;
 	cg->mode = CGROUP_V2;
 	return cg->memory_path && cg->pids >= 0;

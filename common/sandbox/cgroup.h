@@ -3,9 +3,8 @@
  * are delegated to it, version 1 where it may write, none otherwise (resource limits then hold each
  * process by itself).
  *
- * In version 2, below the group GROUP that this process is in: GROUP/evctl.supervisor holds whoever
- * was in GROUP, as only leaves have processes; GROUP/evctl holds the sandboxes' own. As root it is
- * /evctl, and nobody is moved.
+ * In version 2 only leaves have processes: whoever is in the group that was delegated moves into
+ * evctl.supervisor in it, beside the sandboxes' groups. Root moves nobody, its are in /evctl.
  */
 #ifndef EVCTL_SANDBOX_CGROUP_H
 #define EVCTL_SANDBOX_CGROUP_H
