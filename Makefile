@@ -30,7 +30,7 @@ TESTPROGS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/sandbox/*.c test
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: dist deb test-deb
+.PHONY: dist deb test-deb test-vm
 .PHONY: all demo check check-programs bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp $(O)/man.stamp
@@ -158,6 +158,11 @@ deb:
 # In a Debian made for it: lintian's word, installed, run, removed. Needs root and a Debian mirror.
 test-deb: deb
 	packaging/test-deb $(DEB)
+
+# In a virtual machine with Debian's kernel, systemd and control groups of version 2. Needs root and a Debian mirror.
+test-vm: deb check-programs
+	@share/install-deps vm
+	tests/vm/run $(DEB) $(O)/tests
 
 # ---- for developers ---------------------------------------------------------------------------
 SOURCES = $(wildcard common/*/*.[ch] cmd/*.c tests/*/*.c)
