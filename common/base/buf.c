@@ -4,11 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+static void let_go(struct buf *b)
+{
+	if (b->secret && b->data) {
+		explicit_bzero(b->data, b->cap);
+		munmap(b->data, b->cap);
+	} else {
+		free(b->data);
+	}
+}
 
 void buf_free(struct buf *b)
 {
-	free(b->data);
-	*b = (struct buf){.limit = b->limit};
+	let_go(b);
+	*b = (struct buf){.limit = b->limit, .secret = b->secret};
 }
 
 void buf_clear(struct buf *b)
@@ -17,6 +28,21 @@ void buf_clear(struct buf *b)
 	b->failed = false;
 	if (b->data)
 		b->data[0] = '\0';
+}
+
+/* Another block instead, with what there is; the old one is gone. NULL leaves it. */
+static char *secret_block(struct buf *b, size_t cap)
+{
+	void *p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	(void)mlock(p, cap);
+	(void)madvise(p, cap, MADV_DONTDUMP);
+	(void)madvise(p, cap, MADV_WIPEONFORK);
+	if (b->len)
+		memcpy(p, b->data, b->len);
+	let_go(b);
+	return p;
 }
 
 int buf_reserve(struct buf *b, size_t n)
@@ -29,10 +55,10 @@ int buf_reserve(struct buf *b, size_t n)
 	size_t need = b->len + n + 1;
 	if (need <= b->cap)
 		return 0;
-	size_t cap = b->cap ? b->cap : 64;
+	size_t cap = b->cap ? b->cap : b->secret ? 4096 : 64;
 	while (cap < need)
 		cap *= 2;
-	char *p = realloc(b->data, cap);
+	char *p = b->secret ? secret_block(b, cap) : realloc(b->data, cap);
 	if (!p) {
 		b->failed = true;
 		return -1;

@@ -2,7 +2,11 @@
  * The one growing byte buffer. Valid when zeroed; always NUL-terminated once written to (the NUL is
  * not counted in len); never grows past its limit. A failed append (limit or memory) sets
  * `failed` and leaves what is there; callers append freely and test buf_failed() once.
- * The owner frees with buf_free(), or declares it with BUF_AUTO. Not for secrets: see state/seal.h.
+ * The owner frees with buf_free(), or declares it with BUF_AUTO.
+ *
+ * With `secret` set from the start, the bytes are in memory of their own: locked as far as the
+ * limit goes, in no core dump, in no forked child, wiped when left or freed; not for buf_detach().
+ * For one secret rather than a message that holds some, see state/seal.h.
  */
 #ifndef EVCTL_BASE_BUF_H
 #define EVCTL_BASE_BUF_H
@@ -17,7 +21,7 @@ struct buf {
 	char *data;
 	size_t len, cap;
 	size_t limit; /* bytes; 0 means BUF_DEFAULT_LIMIT */
-	bool failed;
+	bool failed, secret;
 };
 
 #define BUF_AUTO __attribute__((cleanup(buf_free))) struct buf

@@ -270,6 +270,10 @@ static int take_outputs(struct going *g, struct yield *y, struct err *e)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (g->reply.outputs < 0 || collect_outputs(g->reply.outputs, g->out->kept, NULL, &bad) < 0)
 		fail(y, RUN_FAILED, "the outputs cannot be read");
+	if (g->reply.outputs >= 0 && !room_holds(g->r->room)) {
+		collected_free(g->out->kept);
+		fail(y, RUN_FAILED, "the outputs were read too late");
+	}
 	if (sort_all(g, y, g->out->kept) < 0)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (g->out->kept->over_cap && y->status == RUN_OK) {

@@ -61,18 +61,11 @@ static int connect_to(struct joined *j, struct err *e)
 	return 0;
 }
 
-static void wipe(struct buf *b)
-{
-	if (b->data)
-		explicit_bzero(b->data, b->cap);
-	buf_free(b);
-}
-
 /* Waits for the turn. code gets the descriptor of what the session was started with. */
 static int take_turn(struct joined *j, int *code, struct err *e)
 {
 	int64_t deadline = clock_mono_ms() + QUEUE_MS;
-	struct buf b = {.limit = REPLY_MAX};
+	struct buf b = {.limit = REPLY_MAX, .secret = true};
 	size_t nfds = 1;
 	if (connect_to(j, e) < 0)
 		return -1;
@@ -91,7 +84,7 @@ static int take_turn(struct joined *j, int *code, struct err *e)
 		call_keys_free(&j->earlier);
 		got = wire_get_keys(&w, &j->earlier, e);
 	}
-	wipe(&b);
+	buf_free(&b);
 	if (got >= 0)
 		return 0;
 	fd_close(&j->sock);
@@ -161,8 +154,8 @@ static int read_reply(struct joined *j, struct room_reply *out, struct err *e)
 {
 	size_t nfds = 1;
 	struct err gone = {0};
-	wipe(&j->reply);
-	j->reply.limit = REPLY_MAX;
+	buf_free(&j->reply);
+	j->reply = (struct buf){.limit = REPLY_MAX, .secret = true};
 	int got = frame_recv(
 		j->sock, &j->reply, &out->outputs, &nfds, clock_mono_ms() + REPLY_SLACK_MS, &gone);
 	if (nfds == 0)
@@ -205,6 +198,14 @@ static int joined_done(struct room *r, struct err *e)
 	return 0;
 }
 
+/* The keeper hangs up before it empties the outputs for the next call. */
+static bool joined_holds(struct room *r)
+{
+	char c;
+	int sock = ((struct joined *)r)->sock;
+	return sock >= 0 && recv(sock, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 static bool joined_alive(struct room *r)
 {
 	(void)r;
@@ -217,12 +218,12 @@ static void joined_close(struct room *r)
 	fd_close(&j->sock);
 	fd_close(&j->dir);
 	call_keys_free(&j->earlier);
-	wipe(&j->reply);
+	buf_free(&j->reply);
 	free(j);
 }
 
 static const struct room_ops joined_ops = {
-	joined_enter, joined_call, joined_done, joined_alive, joined_close};
+	joined_enter, joined_call, joined_done, joined_holds, joined_alive, joined_close};
 
 /* ---- joining ------------------------------------------------------------------------------- */
 

@@ -22,7 +22,7 @@
 
 #define CALL_MAX ((size_t)64 << 20)
 #define CALL_WAIT_MS 5000     /* from the turn to the call: callers have it ready */
-#define COLLECT_WAIT_MS 60000 /* from the reply to the caller's hanging up */
+#define COLLECT_WAIT_MS 15000 /* from the reply to the caller's hanging up */
 #define BACKLOG 64
 
 struct keeper {
@@ -99,6 +99,7 @@ static int make_call(struct keeper *k, int conn, struct wire_call *c, int *log, 
 	return sent;
 }
 
+/* A caller that is still there then is told so: what it reads from here on is another call's. */
 static void await_hang_up(int conn)
 {
 	int64_t deadline = clock_mono_ms() + COLLECT_WAIT_MS;
@@ -106,6 +107,7 @@ static void await_hang_up(int conn)
 	struct err e = {0};
 	frame_recv(conn, &b, NULL, NULL, deadline, &e);
 	buf_free(&b);
+	shutdown(conn, SHUT_RDWR);
 }
 
 static void serve_call(struct keeper *k, int conn, const struct buf *message, int *log)
@@ -126,7 +128,7 @@ static void serve_call(struct keeper *k, int conn, const struct buf *message, in
 static void serve(struct keeper *k, int conn)
 {
 	const struct call_keys *earlier;
-	struct buf message = {.limit = CALL_MAX};
+	BUF_AUTO message = {.limit = CALL_MAX, .secret = true};
 	struct err e = {0};
 	size_t nfds = 1;
 	int log = -1;
@@ -139,9 +141,6 @@ static void serve(struct keeper *k, int conn)
 	if (got > 0 && message.len)
 		serve_call(k, conn, &message, &log);
 	fd_close(&log);
-	if (message.data)
-		explicit_bzero(message.data, message.cap);
-	buf_free(&message);
 }
 
 /* ---- its life ------------------------------------------------------------------------------ */

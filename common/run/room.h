@@ -35,6 +35,7 @@ struct room_ops {
 	int (*enter)(struct room *, const struct call_keys **, struct err *);
 	int (*call)(struct room *, const struct room_call *, struct room_reply *, struct err *);
 	int (*done)(struct room *, struct err *);
+	bool (*holds)(struct room *);
 	bool (*alive)(struct room *);
 	void (*close)(struct room *);
 };
@@ -53,6 +54,11 @@ int room_enter(struct room *r, const struct call_keys **earlier, struct err *e);
  * that ends during the call.
  */
 int room_call(struct room *r, const struct room_call *c, struct room_reply *out, struct err *e);
+/*
+ * After the outputs have been read: whether they were that call's to the end. A keeper waits for a
+ * caller only so long.
+ */
+bool room_holds(struct room *r);
 /* The outputs have been read: they are emptied for the next call, and the turn is given up. */
 int room_done(struct room *r, struct err *e);
 bool room_alive(struct room *r);

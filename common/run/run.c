@@ -319,12 +319,23 @@ static void signals_that_end(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
+/* Stopped by the terminal, nobody would watch the deadline of what goes on inside. */
+static void signals_that_stop(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTSTP);
+	sigaddset(set, SIGTTIN);
+	sigaddset(set, SIGTTOU);
+}
+
 /* While the code runs they end the call, so that the run gets its record; -1: as ever. */
 static int catch_signals(const struct going *g)
 {
-	sigset_t set;
+	sigset_t set, stop;
 	signals_that_end(&set);
-	if (!g->rq->signals || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	signals_that_stop(&stop);
+	if (!g->rq->signals || sigprocmask(SIG_BLOCK, &stop, NULL) < 0 ||
+		sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -338,6 +349,11 @@ static void release_signals(struct going *g, int fd)
 	while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info)
 		g->out->cancelled = true;
 	signals_that_end(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	/* Nor is it stopped now, before its record is made. */
+	signals_that_stop(&set);
+	while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
+		;
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
