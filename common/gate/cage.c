@@ -1,4 +1,5 @@
 #include "gate/cage.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -274,7 +275,7 @@ static int filter(struct err *e)
 int cage_enter(struct err *e)
 {
 	signal(SIGPIPE, SIG_IGN);
-	if (limit(RLIMIT_CORE, 0, e) < 0 || limit(RLIMIT_NOFILE, FILES, e) < 0)
+	if (limit(RLIMIT_CORE, NO_CORE, e) < 0 || limit(RLIMIT_NOFILE, FILES, e) < 0)
 		return -1;
 	if (!instrumented && limit(RLIMIT_AS, MEMORY, e) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,19 +17,23 @@
 
 /*
  * The tmpfs belongs to a user namespace in which root is nobody, so root writes as the one who is
- * there. Per thread, and undone by end_as().
+ * there. Per thread, and undone by end_as(). Either change makes a process that cannot be dumped or
+ * traced one that can, by the machine's setting; so it is made what it was.
  */
 struct as {
 	uid_t uid;
 	gid_t gid;
 	mode_t mask;
+	bool dumpable;
 };
 
 static struct as begin_as(uid_t uid)
 {
-	struct as old = {.mask = umask(022)};
+	struct as old = {.mask = umask(022), .dumpable = prctl(PR_GET_DUMPABLE) == 1};
 	old.gid = (gid_t)setfsgid(geteuid() == 0 ? uid : getegid());
 	old.uid = (uid_t)setfsuid(uid);
+	if (!old.dumpable)
+		prctl(PR_SET_DUMPABLE, 0);
 	return old;
 }
 
@@ -36,6 +41,8 @@ static void end_as(struct as old)
 {
 	setfsuid(old.uid);
 	setfsgid(old.gid);
+	if (!old.dumpable)
+		prctl(PR_SET_DUMPABLE, 0);
 	umask(old.mask);
 }
 

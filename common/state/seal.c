@@ -1,4 +1,5 @@
 #include "state/seal.h"
+#include "base/proc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ void secret_truncate(struct secret *s, size_t n)
 int seal_process(struct err *e)
 {
 	prctl(PR_SET_DUMPABLE, 0);
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	setrlimit(RLIMIT_CORE, &(struct rlimit){NO_CORE, NO_CORE});
 	if (sodium_init() < 0)
 		return err_set(e, ERR_FAIL, "libsodium cannot be set up");
 	return 0;
