@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define KILL_MS 1000
+#define LOOK_MS 200
 /* 'A', the call's number; then kind and length of the one frame. */
 #define ACCEPT_LEN 2
 #define HEAD_LEN 5
@@ -253,11 +254,11 @@ static void take_pipes(struct turn *t, struct control *c, struct intake *in)
 		t->out_open = take_some(c->out, &in->out, &in->out_cut, NULL, &more);
 }
 
-/* Milliseconds until the deadline as poll(2) takes them. */
-static int left(int64_t deadline)
+/* Milliseconds until the deadline, or until it is time to look, as poll(2) takes them. */
+static int left(const struct control *c, int64_t deadline)
 {
-	int64_t ms = deadline - clock_mono_ms();
-	return ms <= 0 ? 0 : ms > 1 << 30 ? 1 << 30 : (int)ms;
+	int64_t ms = deadline - clock_mono_ms(), most = c->spent ? LOOK_MS : 1 << 30;
+	return ms <= 0 ? 0 : ms > most ? (int)most : (int)ms;
 }
 
 enum control_end control_run(
@@ -265,11 +266,18 @@ enum control_end control_run(
 {
 	struct turn t = {
 		.out_open = true, .log_open = true, .result_open = true, .init_open = true};
+	int64_t look = clock_mono_ms() + LOOK_MS;
 	for (bool ended = false; !ended;) {
-		if (clock_mono_ms() >= deadline)
+		int64_t now = clock_mono_ms();
+		if (now >= deadline)
 			return CONTROL_DEADLINE;
+		if (c->spent && now >= look) {
+			look = now + LOOK_MS;
+			if (c->spent(c->spent_ctx))
+				return CONTROL_SPENT;
+		}
 		prepare(&t, c, m, pidfd);
-		if (poll(t.p, 7, left(deadline)) <= 0)
+		if (poll(t.p, 7, left(c, deadline)) <= 0)
 			continue;
 		if (t.p[ON_CANCEL].revents)
 			return CONTROL_CANCELLED;

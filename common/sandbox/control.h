@@ -24,6 +24,9 @@ struct control {
 	bool ready;	 /* the cell has said that it runs */
 	uint8_t call_no; /* of the latest call, from 1 */
 	int cancel;	 /* readable or hung up: CONTROL_CANCELLED; 0: none */
+	/* Asked a few times a second: true is CONTROL_SPENT; NULL: nobody. */
+	bool (*spent)(const void *ctx);
+	const void *spent_ctx;
 };
 
 #define CONTROL_NONE ((struct control){.call = -1, .init = -1, .out = -1, .log = -1, .result = -1})
@@ -45,6 +48,7 @@ enum control_end {
 	CONTROL_GONE, /* the sandbox is dead */
 	CONTROL_DEADLINE,  /* not done in time */
 	CONTROL_CANCELLED, /* nobody wants it any more */
+	CONTROL_SPENT,	   /* the kernel has killed some of it for its memory */
 	CONTROL_CONFUSED,  /* the cell said what it never says */
 };
 

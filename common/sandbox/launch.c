@@ -1,5 +1,6 @@
 #include "sandbox/launch.h"
 #include "base/file.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -418,6 +419,25 @@ static void limit(int what, rlim_t soft, rlim_t hard)
 		give_up(STEP_LIMITS);
 }
 
+/* The launcher may run before all others, or be what is killed last: the sandbox is not. */
+static void be_ordinary(void)
+{
+	const struct sched_param none = {0};
+	int policy = sched_getscheduler(0);
+	if ((policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE) &&
+		sched_setscheduler(0, SCHED_OTHER, &none) < 0)
+		give_up(STEP_LIMITS);
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+	if (nice < 0 && errno == 0 && setpriority(PRIO_PROCESS, 0, 0) < 0)
+		give_up(STEP_LIMITS);
+	char text[16] = "";
+	FD_AUTO fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && read(fd, text, sizeof text - 1) > 0 && text[0] == '-' &&
+		pwrite(fd, "0", 1, 0) != 1)
+		give_up(STEP_LIMITS);
+}
+
 /*
  * Private writable memory is what a tool can ask for; address space stops shared maps too, with
  * room for what is only reserved. RLIMIT_NPROC counts within the user namespace just made.
@@ -425,13 +445,15 @@ static void limit(int what, rlim_t soft, rlim_t hard)
 static void set_limits(const struct launch_spec *spec)
 {
 	rlim_t memory = spec->memory, space = 2 * spec->memory + ((rlim_t)1 << 30);
+	if (write_file("/proc/self/coredump_filter", "0") < 0 && errno != ENOENT)
+		give_up(STEP_LIMITS);
 	limit(RLIMIT_DATA, memory, memory);
 	limit(RLIMIT_AS, space, space);
 	limit(RLIMIT_NPROC, spec->processes, spec->processes);
 	limit(RLIMIT_FSIZE, spec->file, spec->file);
 	limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES);
 	limit(RLIMIT_STACK, 8 << 20, 8 << 20);
-	limit(RLIMIT_CORE, 0, 0);
+	limit(RLIMIT_CORE, NO_CORE, NO_CORE);
 	limit(RLIMIT_MSGQUEUE, 0, 0);
 	limit(RLIMIT_MEMLOCK, 1 << 20, 1 << 20);
 	limit(RLIMIT_RTPRIO, 0, 0);
@@ -460,6 +482,7 @@ static _Noreturn void run_helper(const struct helper *h)
 	hand_out(fds, n, n);
 	await_byte();
 	set_limits(h->spec);
+	be_ordinary();
 	umask(022);
 	if (setsid() < 0)
 		give_up(STEP_LIMITS);

@@ -88,6 +88,9 @@ static int start(struct sandbox *sb, const struct sandbox_spec *spec, const stru
 	name_fds(ls->fds, null, theirs, args_fd, filter);
 	if (launch_start(&sb->launch, ls, &sb->cgroup, e) < 0)
 		return -1;
+	/* So that they can be opened by name: /dev/stdout, /dev/stderr. */
+	(void)!fchown(theirs[2], sb->launch.uid, sb->launch.uid);
+	(void)!fchown(theirs[3], sb->launch.uid, sb->launch.uid);
 	return seccomp_write(filter, e);
 }
 
@@ -258,7 +261,8 @@ static void kill_all(struct sandbox *sb)
 static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 {
 	bool over = end == CONTROL_DONE && sb->control.session;
-	if ((end == CONTROL_DEADLINE || end == CONTROL_CANCELLED) && sb->control.session)
+	bool cut = end == CONTROL_DEADLINE || end == CONTROL_CANCELLED || end == CONTROL_SPENT;
+	if (cut && sb->control.session)
 		over = control_kill(&sb->control, in, sb->launch.pidfd);
 	if (!over)
 		kill_all(sb);
@@ -267,18 +271,36 @@ static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 		kill_all(sb);
 }
 
+/*
+ * When the group is out of memory the kernel kills one process of it, and others may wait for that
+ * one for ever.
+ */
+struct spending {
+	const struct cgroup *cgroup;
+	struct cgroup_events before;
+};
+
+static bool is_spent(const void *ctx)
+{
+	const struct spending *s = ctx;
+	return cgroup_events(s->cgroup).oom_kills > s->before.oom_kills;
+}
+
 static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct message *m,
 	struct intake *in, struct sandbox_result *r, struct err *e)
 {
 	int64_t begun = clock_mono_ms();
 	int timeout = call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
-	struct cgroup_events before = cgroup_events(&sb->cgroup);
+	const struct spending spending = {&sb->cgroup, cgroup_events(&sb->cgroup)};
 	bool was_ready = sb->control.ready;
 	sb->used = true;
 	sb->control.call_no++;
 	sb->control.cancel = call->cancel_fd;
+	sb->control.spent_ctx = &spending;
+	sb->control.spent = sb->cgroup.mode == CGROUP_NONE ? NULL : is_spent;
 	enum control_end end = control_run(&sb->control, in, m, sb->launch.pidfd, begun + timeout);
-	sb->control.cancel = 0; /* it must not cut the killing short */
+	sb->control.cancel = 0; /* neither must cut the killing short */
+	sb->control.spent = NULL;
 	finish(sb, in, end);
 	r->ms = (int)(clock_mono_ms() - begun);
 	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
@@ -292,7 +314,7 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	else if (end == CONTROL_CONFUSED)
 		fail(r, SANDBOX_FAILED, NULL, "the cell made no sense");
 	else
-		judge(sb, call, in, &before, r);
+		judge(sb, call, in, &spending.before, r);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -147,6 +148,8 @@ static const struct arg_rule rules[] = {
 	{"socket", 0, SCMP_CMP_GT, AF_INET6, 0},
 	{"socket", 2, SCMP_CMP_GT, IPPROTO_TCP, 0},
 	{"socketpair", 0, SCMP_CMP_NE, AF_UNIX, 0},
+	/* The machine's huge pages are set aside for somebody, and charged to nobody here. */
+	{"mmap", 3, SCMP_CMP_MASKED_EQ, MAP_HUGETLB, MAP_HUGETLB},
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI},
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCLINUX},
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCCONS},
@@ -183,13 +186,16 @@ static int deny(scmp_filter_ctx ctx, const char *call, int error, unsigned n,
 
 static int deny_sockets(scmp_filter_ctx ctx)
 {
+	/* Of a pair too only streams: an end of another kind can be given a name, and take from
+	 * others. */
+	static const char *const calls[] = {"socket", "socketpair"};
 	for (unsigned v = AF_INET + 1; v < AF_INET6; v++)
 		if (deny(ctx, "socket", EPERM, 1, &SCMP_A0(SCMP_CMP_EQ, v)) < 0)
 			return -1;
 	for (unsigned v = 0; v < 16; v++)
-		if (v != SOCK_STREAM &&
-			deny(ctx, "socket", EPERM, 1, &SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, v)) < 0)
-			return -1;
+		for (size_t i = 0; i < 2 && v != SOCK_STREAM; i++)
+			if (deny(ctx, calls[i], EPERM, 1, &SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, v)) < 0)
+				return -1;
 	for (unsigned v = 1; v < IPPROTO_TCP; v++)
 		if (deny(ctx, "socket", EPERM, 1, &SCMP_A2(SCMP_CMP_EQ, v)) < 0)
 			return -1;

@@ -576,6 +576,37 @@ def f():
         note('no cgroup: memory is bounded for each process only')
     else:
         status(report['calls'][0], 'limit', 'memory')
+        # When the kernel kills one, and the others wait for it: not until the deadline.
+        waits = many.replace("status = [os.waitstatus_to_exitcode(os.wait()[1])]\n    raise Exception(status)",
+                             "time.sleep(99)")
+        for session in (False, True):
+            got = box.report(waits, 'f', memory=256 << 20, timeout=20000, session=session)['calls'][0]
+            status(got, 'limit', 'memory')
+            true(got['ms'] < 15000, got['ms'])
+
+
+@test
+def ordinary(box):
+    """no core of a process goes anywhere, and it has no place before others, whatever evctl was started with"""
+    code = '''
+import os, resource
+def f():
+    try:
+        open('/proc/self/coredump_filter', 'w').write('ff')
+    except OSError:
+        pass
+    return [resource.getrlimit(resource.RLIMIT_CORE), int(open('/proc/self/coredump_filter').read(), 16),
+            os.getpriority(0, 0), os.sched_getscheduler(0), int(open('/proc/self/oom_score_adj').read()) >= 0]
+'''
+    same(box.value(code), [[1, 1], 0, 0, os.SCHED_OTHER, True])
+    same(json.loads(box.report(code, 'f', session=True)['calls'][0]['result']), [[1, 1], 0, 0, os.SCHED_OTHER, True])
+    # The control: an ordinary process starts with what its parent has.
+    nice = ['nice', '-n', '-5'] if os.geteuid() == 0 else ['nice', '-n', '5']
+    real_time = ['chrt', '--rr', '1'] if os.geteuid() == 0 else []
+    started = subprocess.run(nice + real_time + box.command, input=json.dumps(box.spec(code, 'f')).encode(),
+                             stdout=subprocess.PIPE, timeout=60)
+    got = json.loads(json.loads(started.stdout)['calls'][0]['result'])
+    same(got[2:4], [0 if os.geteuid() == 0 else 5, os.SCHED_OTHER])
 
 
 @test

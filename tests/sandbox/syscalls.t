@@ -36,7 +36,8 @@ EPERM = {
     'move_pages': (279, 1, 0, 0, 0, 0, 0), 'mbind': (237, 0, 0, 0, 0, 0, 0), 'lookup_dcookie': (212, 0, 0, 0),
     'prlimit64 of another': (302, 1, 7, 0, 0), 'clone newuser': (56, 0x10000011, 0, 0, 0, 0),
     'clone newns': (56, 0x00020011, 0, 0, 0, 0), 'clone newnet': (56, 0x40000011, 0, 0, 0, 0),
-    'clone newpid': (56, 0x20000011, 0, 0, 0, 0), 'vhangup': (153,), 'sync': (162,),
+    'clone newpid': (56, 0x20000011, 0, 0, 0, 0), 'socketpair dgram': (53, 1, 2, 0, 0),
+    'socketpair seqpacket': (53, 1, 5 | 0o2000000, 0, 0), 'huge pages': (9, 0, 1 << 21, 3, 0x40022, -1, 0), 'vhangup': (153,), 'sync': (162,),
 }
 ENOSYS = {
     'clone3': (435, 0, 0), 'memfd_create': (319, b'x', 0), 'memfd_secret': (447, 0), 'io_uring_setup': (425, 1, 0),
