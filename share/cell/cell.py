@@ -17,6 +17,7 @@ import sys
 
 OUT, LOG, CALL, RESULT, INIT = 1, 2, 3, 4, 5
 RESULT_MAX = 1_000_000
+PLAIN = 'plain'  # an argument: import nothing ahead
 FAILED, NO_JSON, TOO_LONG, MEMORY, PROCESSES, DISK, DONE = b'E', b'V', b'L', b'M', b'P', b'D', b'R'
 
 
@@ -126,13 +127,25 @@ def encode(value):
 # ---- one call
 
 
+def can_fork():
+    """Whether it was a lock, or a descriptor that does not block, that had a call try again later."""
+    try:
+        pid = posix.fork()
+    except OSError:
+        return False
+    if pid == 0:
+        posix._exit(0)
+    posix.waitpid(pid, 0)
+    return True
+
+
 def kind_of(error):
     if isinstance(error, MemoryError):
         return MEMORY
     number = getattr(error, 'errno', None)
     if isinstance(error, OSError) and number in (12, 27, 28, 122):  # ENOMEM EFBIG ENOSPC EDQUOT
         return MEMORY if number == 12 else DISK
-    if isinstance(error, BlockingIOError) and number == 11:
+    if isinstance(error, BlockingIOError) and number == 11 and not can_fork():
         return PROCESSES
     if isinstance(error, RuntimeError) and error.args == ("can't start new thread",):
         return PROCESSES
@@ -401,7 +414,33 @@ def set_dumpable(on):
 # ---- the session: process 1
 
 
+class ToolsOwn:
+    """A package to be imported wants a module by the name of one of the tool's, which is what it gets when
+    nothing is imported ahead: so begin again, without."""
+
+    def __init__(self):
+        names = [name.partition('.')[0] for name in posix.listdir('/tool') if name.endswith(('.py', '.so'))]
+        for name in posix.listdir('/tool'):
+            try:
+                names.append('__init__.py' in posix.listdir('/tool/' + name) and name)
+            except NotADirectoryError:
+                pass
+        self.names = set(names)
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.names:
+            words = read_file('/proc/self/cmdline').split(b'\0')[:-1]
+            posix.execv('/proc/self/exe', words + [PLAIN.encode()])
+
+
 def preload(modules):
+    own = ToolsOwn()
+    sys.meta_path.insert(0, own)
+    import_all(modules)
+    sys.meta_path.remove(own)
+
+
+def import_all(modules):
     for name in modules:
         try:
             __import__(name)
@@ -607,7 +646,8 @@ sys.meta_path.insert(0, Amend)
 kernel = Kernel()
 landlock = landlock_rules(config)
 if in_session:
-    preload(config.get('preload', ()))
+    if PLAIN not in sys.argv:
+        preload(config.get('preload', ()))
     serve()
 else:
     posix.write(INIT, b'S')

@@ -158,6 +158,44 @@ def f():
 
 
 @test
+def own_names(box):
+    """a tool's own module goes before one of Python's of that name, also where a session imports packages ahead"""
+    code = '''
+import sys
+ahead = sorted({'calendar', 'pandas'} & set(sys.modules))
+import calendar
+def f():
+    return [ahead, getattr(calendar, 'WHO', 'not mine'), sys.argv]
+'''
+    for own, session, want in ((True, False, [[], 'mine', ['-c']]), (True, True, [[], 'mine', ['-c', 'plain']]),
+                               (False, True, [['calendar', 'pandas'], 'not mine', ['-c']])):
+        files = {'tool.py': code, **({'calendar.py': "WHO = 'mine'"} if own else {})}
+        got = box.report(files, 'f', session=session, preload=['pandas'])['calls'][0]
+        status(got, 'ok')
+        same(json.loads(got['result']), want, (own, session))
+
+
+@test
+def by_name(box):
+    """the streams can be opened by name, whoever runs evctl"""
+    got = box.run("def f():\n for n in ('/dev/stderr', '/dev/stdout', '/dev/fd/2', '/proc/self/fd/1'):\n"
+                  "  with open(n, 'w') as f: f.write(n + '\\n')\n return 1", 'f')
+    status(got, 'ok')
+    same(got['log'].split(), ['/dev/stderr', '/dev/stdout', '/dev/fd/2', '/proc/self/fd/1'])
+
+
+@test
+def try_again(box):
+    """EAGAIN of a lock, or of a descriptor that does not block, is an error like others and no limit"""
+    for body in ("import fcntl\n a, b = open('/scratch/l', 'w'), open('/scratch/l', 'w')\n fcntl.flock(a, fcntl.LOCK_EX)\n"
+                 " fcntl.flock(b, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+                 "import socket\n a, b = socket.socketpair()\n a.setblocking(False)\n a.recv(1)"):
+        got = box.run('def f():\n ' + body, 'f')
+        status(got, 'failed')
+        true('BlockingIOError' in got['log'], got['log'])
+
+
+@test
 def many_processes(box):
     """multiprocessing works by fork and by spawn, managers too; what cannot says so in Python's words"""
     code = '''
