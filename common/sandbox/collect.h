@@ -27,8 +27,8 @@ struct collected_file {
 };
 
 struct withheld_file {
-	char *name;	 /* where it is clean as above, else with the bad bytes as \xNN; cut; owned */
-	char *whole;	 /* its bytes as they are, to be searched and not shown; owned */
+	char *name;  /* where it is clean as above, else with the bad bytes as \xNN; cut; owned */
+	char *whole; /* its bytes as they are, to be searched and not shown; owned */
 	const char *why; /* static: "link", "pipe", "too large", ... */
 };
 

@@ -21,7 +21,7 @@
  */
 #define PLAN_DEVICES 5
 extern const char *const plan_devices[PLAN_DEVICES]; /* names in /dev */
-extern const char *const plan_device_links[][2]; /* name in /dev, target; NULL at the end */
+extern const char *const plan_device_links[][2];     /* name in /dev, target; NULL at the end */
 
 /* The descriptors that bwrap is started with; the cell has the first six. */
 enum plan_fd {
