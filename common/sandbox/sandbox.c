@@ -39,6 +39,7 @@ struct sandbox {
 	struct control control;
 	struct devices devices;
 	struct sandbox_limits limits;
+	size_t group_memory; /* what the control group's limit was last set for */
 	bool used, dead;
 };
 
@@ -123,6 +124,7 @@ static int open_with(
 		devices_hold(&sb->devices, e) < 0)
 		return -1;
 	cgroup_open(&sb->cgroup, l->memory + GROUP_SLACK, ls.processes);
+	sb->group_memory = l->memory;
 	int failed =
 		control_open(&sb->control, theirs, e) < 0 || start(sb, spec, m, &ls, theirs, e) < 0;
 	for (int i = 0; i < 5; i++)
@@ -328,8 +330,10 @@ int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct san
 	sandbox_result_free(r);
 	if (own.memory == 0 || own.memory > sb->limits.memory)
 		own.memory = sb->limits.memory;
-	if (cgroup_set_memory(&sb->cgroup, own.memory + GROUP_SLACK) < 0)
+	if (own.memory != sb->group_memory &&
+		cgroup_set_memory(&sb->cgroup, own.memory + GROUP_SLACK) < 0)
 		return err_errno(e, ERR_SANDBOX, "cannot set the sandbox's memory limit");
+	sb->group_memory = own.memory;
 	if (message_make(&m, &own, e) < 0)
 		return -1;
 	struct intake in = {.call = &own};
