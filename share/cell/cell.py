@@ -241,7 +241,11 @@ def end_script():
 
 
 def has_open_files():
-    for name in posix.listdir('/proc/self/fd'):
+    try:
+        names = posix.listdir('/proc/self/fd')
+    except OSError:
+        return True  # as many as there can be
+    for name in names:
         try:
             if posix.fstat(int(name)).st_mode & 0o170000 == 0o100000:
                 return True
@@ -251,7 +255,7 @@ def has_open_files():
 
 
 def of_the_tool(module):
-    file = getattr(module, '__file__', None)
+    file = vars(module).get('__file__') if isinstance(module, type(sys)) else None
     return isinstance(file, str) and file.startswith('/tool/')
 
 

@@ -307,6 +307,9 @@ def function_ends(box):
         ended(box, 'a thread', "import threading, time\ndef g():\n f = open('outputs/a', 'w'); f.write('whole')\n"
               " threading.Thread(target=lambda: (time.sleep(99), f)).start(); return 1",
               '1', {'a': '77686f6c65'}, session, 'g')
+    ended(box, 'every descriptor, and an object for a module', "import os, sys\nclass M:\n __slots__ = ()\n"
+          " __file__ = '/tool/tool.py'\nsys.modules['m'] = M()\nf = open('outputs/a', 'w')\ndef g():\n f.write('whole')\n"
+          " try:\n  while True: os.dup(0)\n except OSError: return 1", '1', {'a': '77686f6c65'}, False, 'g')
     got = box.run("f = open('outputs/a', 'w')\ndef g():\n try:\n  with open('outputs/full', 'wb') as o:\n"
                   "   while True: o.write(bytes(4096))\n except OSError: pass\n f.write('lost'); return 1", 'g')
     status(got, 'limit', 'disk')
