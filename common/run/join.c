@@ -179,8 +179,10 @@ static int joined_call(
 	FD_AUTO log = ends[0];
 	int sent = wire_send(j->sock, WIRE_CALL, put_call, c, ends[1], &gone);
 	fd_close(&ends[1]);
-	if (sent < 0)
-		return has_ended(j, e);
+	if (sent < 0) {
+		err_set(e, ERR_BUSY, "the turn in session '%s' is over", j->id);
+		return err_hint(e, "try again");
+	}
 	int64_t deadline = clock_mono_ms() + c->call.timeout_ms + REPLY_SLACK_MS;
 	int there = wait_reply(j->sock, &c->call, log, deadline);
 	if (there == 1)

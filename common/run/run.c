@@ -393,6 +393,10 @@ static int begin(struct going *g, struct err *e)
 static int carry_out(struct going *g, struct err *e)
 {
 	struct err quiet = {0};
+	/* Whoever has to be asked for a passphrase must not hold up the others of a session; and
+	 * nothing is forked for one any more. */
+	if (g->r->session && key_plan_any(&g->plan) && state_unlock(g->r->st, e) < 0)
+		return -1;
 	/* The record is made while Python starts: if that fails there is nothing to record. */
 	if (open_room(g, e) < 0 || room_enter(g->r->room, &g->earlier, e) < 0)
 		return -1;

@@ -152,3 +152,19 @@ with T() as t:
     x = Terminal({**t.env, "TERM": "dumb", "EVCTL_HOME": str(t.dir / "two")}, str(BIN / "evctl-state"), "rekey",
                  "--yes").asked().types("\x03")
     t.ok(x.end() == (10, True), "Ctrl-C at a passphrase is no wrong key", x.shown)
+
+    # Who is asked for a passphrase keeps nobody else out of a session meanwhile.
+    two = {"EVCTL_HOME": str(t.dir / "two")}
+    src = t.expert("e", {"m.py": "def f(): return EV_KEYS['K'] and 1\n"},
+                   "name: e\ntools: [{name: f, entry: 'm.py:f'}]\nhosts: [a.example]\n")
+    t.good("evctl-cred", "add", "K", "--from-file", "-", stdin=VALUE, env=two)
+    t.good("evctl-host", "add", "a.example", "--bind", "K", env=two)
+    t.good("evctl-expert", "create", "e", "--dir", src, env=two)
+    session = t.good("evctl-session", "start", "e", "--draft", env=two).out.strip()
+    call = ("e", "f", "--draft", "--session", session)
+    x = Terminal({**t.env, "TERM": "dumb", **two}, str(BIN / "evctl-run"), *call).asked()
+    with open(key) as f:
+        r = t.run("evctl-run", *call, "--passphrase-fd", f.fileno(), env=two, pass_fds=(f.fileno(),))
+    t.ok(r.code == 0 and r.out == "1\n", "another call is through while the first one's passphrase is asked for", r)
+    t.ok(x.types("a long passphrase\n").end()[0] == 0, "and then the first one", x.shown)
+    t.good("evctl-session", "end", session, env=two)
