@@ -38,8 +38,9 @@
 #define READY_MS 10000
 
 /* Of a connection inside, in bytes: least, at first, most. */
-#define TCP_READ_BUFFERS "4096 131072 524288"
-#define TCP_WRITE_BUFFERS "4096 16384 262144"
+#define TCP_READ_BUFFERS "4096 131072 262144"
+#define TCP_WRITE_BUFFERS "4096 16384 131072"
+#define TCP_BACKLOG "128" /* connections that nobody has accepted yet, which no limit counts */
 /*
  * Of a process. What is in flight through Unix sockets, and what epoll watches, the kernel counts
  * for the whole user of the host, so this is far from what others of that user may have.
@@ -356,12 +357,14 @@ static void make_stage(const struct launch_spec *spec)
 
 /*
  * Buffers of connections are charged to no process, and where there is no control group to nobody.
- * With RLIMIT_NOFILE these bound what one process can have the kernel keep.
+ * With RLIMIT_NOFILE these bound what one process can have the kernel keep; launch_sockets() tells
+ * of what needs no descriptor.
  */
 static void bound_buffers(void)
 {
 	if (write_file("proc/sys/net/ipv4/tcp_rmem", TCP_READ_BUFFERS) < 0 ||
-		write_file("proc/sys/net/ipv4/tcp_wmem", TCP_WRITE_BUFFERS) < 0)
+		write_file("proc/sys/net/ipv4/tcp_wmem", TCP_WRITE_BUFFERS) < 0 ||
+		write_file("proc/sys/net/core/somaxconn", TCP_BACKLOG) < 0)
 		give_up(STEP_PROC);
 }
 
@@ -727,6 +730,17 @@ int launch_start(
 	return start_and_take(l, &h, e);
 }
 
+/* Of the sandbox's network namespace, and open for as long as that is looked at. */
+static void open_sockets(struct launch *l)
+{
+	static const char *const names[2] = {"sockstat", "sockstat6"};
+	char path[64];
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "/proc/%d/net/%s", l->pid, names[i]);
+		l->sockets[i] = open(path, O_RDONLY | O_CLOEXEC);
+	}
+}
+
 int launch_go(struct launch *l, struct err *e)
 {
 	char go = 0;
@@ -737,9 +751,28 @@ int launch_go(struct launch *l, struct err *e)
 	}
 	if (take_listeners(l, e) < 0)
 		return -1;
+	open_sockets(l);
 	if (fd_write_full(l->go, &go, 1) < 0)
 		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
 	return 0;
+}
+
+/* How many the file says are in use, by its line for the protocol. */
+static unsigned in_use(int fd, const char *line)
+{
+	char text[1024];
+	unsigned n = 0;
+	ssize_t got = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	const char *at = strstr(text, line);
+	return at && sscanf(at + strlen(line), "%u", &n) == 1 ? n : 0;
+}
+
+unsigned launch_sockets(const struct launch *l)
+{
+	return in_use(l->sockets[0], "\nTCP: inuse ") + in_use(l->sockets[1], "TCP6: inuse ");
 }
 
 bool launch_ended(const struct launch *l)
@@ -797,4 +830,6 @@ void launch_close(struct launch *l)
 	fd_close(&l->go);
 	fd_close(&l->stage);
 	fd_close(&l->outputs);
+	fd_close(&l->sockets[0]);
+	fd_close(&l->sockets[1]);
 }

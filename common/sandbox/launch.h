@@ -38,6 +38,7 @@ struct launch {
 	int go;		    /* the helper waits at the other end; closing it ends the helper */
 	uid_t uid;	    /* the host's uid of everything inside */
 	int stage, outputs; /* directories: bwrap's root, and outputs/ in it */
+	int sockets[2];	    /* the counters of its network; -1: not had */
 	int listeners[LAUNCH_MAX_LISTENERS];
 	uint16_t ports[LAUNCH_MAX_LISTENERS]; /* of each listener */
 	size_t nlisteners;
@@ -47,7 +48,13 @@ struct launch {
 	int join_error;
 };
 
-#define LAUNCH_NONE ((struct launch){.pid = -1, .pidfd = -1, .go = -1, .stage = -1, .outputs = -1})
+#define LAUNCH_NONE                 \
+	((struct launch){.pid = -1, \
+		.pidfd = -1,        \
+		.go = -1,           \
+		.stage = -1,        \
+		.outputs = -1,      \
+		.sockets = {-1, -1}})
 
 /*
  * Up to the point where the stage can be filled; the rest is made meanwhile. After a failure too,
@@ -57,6 +64,8 @@ int launch_start(
 	struct launch *l, const struct launch_spec *spec, const struct cgroup *cg, struct err *e);
 /* Takes the listeners, and has the helper become bwrap. */
 int launch_go(struct launch *l, struct err *e);
+/* TCP sockets in its network, whoever has them, from launch_go() on; 0 where that is not told. */
+unsigned launch_sockets(const struct launch *l);
 /* Whether it has ended by itself. */
 bool launch_ended(const struct launch *l);
 /* After an early end: what the helper said of it, if anything. */

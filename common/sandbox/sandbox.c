@@ -32,6 +32,7 @@
 #define OUTPUTS_BYTES ((size_t)32 << 20)
 #define OUTPUTS_INODES 2048
 #define WORK_INODES 16384
+#define MAX_SOCKETS 1024 /* of TCP: both ends of each connection, and the gate's */
 
 struct sandbox {
 	struct launch launch;
@@ -274,18 +275,25 @@ static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 }
 
 /*
- * When the group is out of memory the kernel kills one process of it, and others may wait for that
- * one for ever.
+ * What nothing else ends. When the group is out of memory the kernel kills one process of it, and
+ * others may wait for that one for ever. And connections that wait to be accepted, or to be sent to
+ * their end, have buffers and no descriptor.
  */
 struct spending {
-	const struct cgroup *cgroup;
+	const struct sandbox *sb;
 	struct cgroup_events before;
 };
+
+static bool has_too_many_sockets(const struct sandbox *sb)
+{
+	return launch_sockets(&sb->launch) > MAX_SOCKETS;
+}
 
 static bool is_spent(const void *ctx)
 {
 	const struct spending *s = ctx;
-	return cgroup_events(s->cgroup).oom_kills > s->before.oom_kills;
+	return cgroup_events(&s->sb->cgroup).oom_kills > s->before.oom_kills ||
+	       has_too_many_sockets(s->sb);
 }
 
 static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct message *m,
@@ -293,16 +301,17 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 {
 	int64_t begun = clock_mono_ms();
 	int timeout = call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
-	const struct spending spending = {&sb->cgroup, cgroup_events(&sb->cgroup)};
+	const struct spending spending = {sb, cgroup_events(&sb->cgroup)};
 	bool was_ready = sb->control.ready;
 	sb->used = true;
 	sb->control.call_no++;
 	sb->control.cancel = call->cancel_fd;
 	sb->control.spent_ctx = &spending;
-	sb->control.spent = sb->cgroup.mode == CGROUP_NONE ? NULL : is_spent;
+	sb->control.spent = is_spent;
 	enum control_end end = control_run(&sb->control, in, m, sb->launch.pidfd, begun + timeout);
 	sb->control.cancel = 0; /* neither must cut the killing short */
 	sb->control.spent = NULL;
+	bool sockets = end == CONTROL_SPENT && has_too_many_sockets(sb);
 	finish(sb, in, end);
 	r->ms = (int)(clock_mono_ms() - begun);
 	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
@@ -313,6 +322,8 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 		fail(r, SANDBOX_TIMEOUT, NULL, "out of time");
 	else if (end == CONTROL_CANCELLED)
 		fail(r, SANDBOX_FAILED, NULL, "cancelled");
+	else if (sockets)
+		fail(r, SANDBOX_LIMIT, "memory", "too many connections at once");
 	else if (end == CONTROL_CONFUSED)
 		fail(r, SANDBOX_FAILED, NULL, "the cell made no sense");
 	else
