@@ -171,18 +171,6 @@ static int put_etc(int dir, const struct sandbox_spec *spec, const struct mounts
 	return copy(dir, "etc/matplotlibrc", "/etc/matplotlibrc", false, e);
 }
 
-/* An expert's own file may go by the name of a package; then the zygote must not import that. */
-static bool shadowed(const struct sandbox_spec *spec, const char *module)
-{
-	size_t n = strcspn(module, ".");
-	for (size_t i = 0; i < spec->nfiles; i++) {
-		const char *path = spec->files[i].path;
-		if (strncmp(path, module, n) == 0 && (path[n] == '/' || path[n] == '.'))
-			return true;
-	}
-	return false;
-}
-
 /* One setting a line: a word, a space, the rest. */
 static int put_config(
 	int dir, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
@@ -195,8 +183,7 @@ static int put_config(
 	for (size_t i = 0; i < spec->nwildcards; i++)
 		buf_addf(&b, "wildcard %s\n", spec->wildcards[i] + (spec->wildcards[i][0] == '*'));
 	for (size_t i = 0; i < spec->npreload; i++)
-		if (!shadowed(spec, spec->preload[i]))
-			buf_addf(&b, "preload %s\n", spec->preload[i]);
+		buf_addf(&b, "preload %s\n", spec->preload[i]);
 	if (buf_failed(&b))
 		return err_set(e, ERR_SANDBOX, "out of memory");
 	return put(dir, "cell/config", b.data, b.len, e);

@@ -162,8 +162,9 @@ def report(error):
 
 
 def flush():
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        # The tool may have put there whatever can be written to.
+        if hasattr(stream, 'flush') and not getattr(stream, 'closed', False):
             stream.flush()
 
 
@@ -240,18 +241,18 @@ def end_script():
             report(error)
 
 
+def is_file(fd):
+    try:
+        return posix.fstat(fd).st_mode & 0o170000 == 0o100000
+    except OSError:
+        return False
+
+
 def has_open_files():
     try:
-        names = posix.listdir('/proc/self/fd')
+        return any(is_file(int(name)) for name in posix.listdir('/proc/self/fd'))
     except OSError:
-        return True  # as many as there can be
-    for name in names:
-        try:
-            if posix.fstat(int(name)).st_mode & 0o170000 == 0o100000:
-                return True
-        except OSError:
-            pass  # what the list was read by
-    return False
+        return True  # as many descriptors as there can be
 
 
 def of_the_tool(module):
@@ -269,7 +270,9 @@ def let_go():
     for thing in gc.get_objects():
         if isinstance(thing, (_io.BufferedWriter, _io.BufferedRandom, _io.TextIOWrapper)):
             try:
-                thing.closed or thing.flush()
+                # No pipe or socket: another thread may be writing there for ever.
+                if not thing.closed and is_file(thing.fileno()):
+                    thing.flush()
             except Exception as error:
                 report(error)
                 if kind_of(error) != FAILED:
@@ -279,6 +282,17 @@ def let_go():
             vars(module).clear()
         gc.collect()
     return kind
+
+
+def end_child(function, kind):
+    """A child that the tool forked, and let fall off its end."""
+    try:
+        if not function:
+            end_script()
+        let_go()
+        flush()
+    finally:
+        posix._exit(kind != DONE)
 
 
 def run(fields):
@@ -291,7 +305,7 @@ def run(fields):
     pid = posix.getpid()
     kind, value = attempt(file, function, builtins.INPUTS)
     if posix.getpid() != pid:
-        posix._exit(kind != DONE)  # a child that the tool forked, and let fall out of its function
+        end_child(function, kind)
     payload = b''
     if kind == DONE and function:
         try:
@@ -424,13 +438,16 @@ class ToolsOwn:
     nothing is imported ahead: so begin again, without."""
 
     def __init__(self):
-        names = [name.partition('.')[0] for name in posix.listdir('/tool') if name.endswith(('.py', '.so'))]
-        for name in posix.listdir('/tool'):
-            try:
-                names.append('__init__.py' in posix.listdir('/tool/' + name) and name)
-            except NotADirectoryError:
-                pass
-        self.names = set(names)
+        # Wherever they are: the tool may put any of its directories where modules are looked for.
+        self.names, directories = set(), ['/tool']
+        for directory in directories:
+            for name in posix.listdir(directory):
+                if posix.stat(directory + '/' + name).st_mode & 0o170000 == 0o040000:
+                    directories.append(directory + '/' + name)
+                elif name == '__init__.py':
+                    self.names.add(directory.rpartition('/')[2])
+                elif name.endswith(('.py', '.so')):
+                    self.names.add(name.partition('.')[0])
 
     def find_spec(self, name, path=None, target=None):
         if name in self.names:
@@ -606,10 +623,16 @@ def loopback_managers(managers):
     managers.BaseManager.__init__ = __init__
 
 
+def loopback_connections(connection):
+    """So do listeners that are left to choose, and what sends a descriptor to another process."""
+    connection.default_family = 'AF_INET'
+
+
 class Amend:
     """Finds the modules above, and has each amended once it is loaded."""
 
-    CHANGES = {'certifi': own_authority, 'multiprocessing.managers': loopback_managers}
+    CHANGES = {'certifi': own_authority, 'multiprocessing.connection': loopback_connections,
+               'multiprocessing.managers': loopback_managers}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

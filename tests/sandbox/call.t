@@ -173,6 +173,13 @@ def f():
         got = box.report(files, 'f', session=session, preload=['pandas'])['calls'][0]
         status(got, 'ok')
         same(json.loads(got['result']), want, (own, session))
+    # In a directory of its own, and one that it looks in by itself.
+    for files, file in (({'sub/t.py': code, 'sub/calendar.py': "WHO = 'mine'"}, 'sub/t.py'),
+                        ({'tool.py': "import sys\nsys.path.insert(0, '/tool/vendor')\n" + code,
+                          'vendor/calendar/__init__.py': "WHO = 'mine'"}, 'tool.py')):
+        for session in (False, True):
+            got = box.report(files, session=session, preload=['pandas'], calls=[{'file': file, 'func': 'f'}])['calls'][0]
+            same(json.loads(got['result'])[:2], [[], 'mine'], (file, session))
 
 
 @test
@@ -199,7 +206,7 @@ def try_again(box):
 def many_processes(box):
     """multiprocessing works by fork and by spawn, managers too; what cannot says so in Python's words"""
     code = '''
-import multiprocessing, multiprocessing.shared_memory, concurrent.futures
+import multiprocessing, multiprocessing.connection, multiprocessing.shared_memory, concurrent.futures
 def square(x):
     return x * x
 def put(queue, shared, lock, n):
@@ -226,13 +233,18 @@ def f():
     got.append(again.buf[0])
     again.close()
     memory.unlink()
+    with multiprocessing.connection.Listener() as listener:
+        child = multiprocessing.Process(target=lambda: multiprocessing.connection.Client(listener.address).send('x'))
+        child.start()
+        got.append(listener.accept().recv())
+        child.join()
     try:
         multiprocessing.get_context('forkserver').Manager()
     except PermissionError as e:
         got.append(str(e))
     return got
 '''
-    want = [[[1, 2], 3], [[1, 2], 3], [1, 4, 9], 7, '[Errno 1] Operation not permitted']
+    want = [[[1, 2], 3], [[1, 2], 3], [1, 4, 9], 7, 'x', '[Errno 1] Operation not permitted']
     same(box.value(code, timeout=60000), want)
     report = box.report(code, 'f', session=True)
     status(report['calls'][0], 'ok')
@@ -277,6 +289,14 @@ SCRIPTS = {
                         'hi\n', {'a': '77686f6c65'}),
     'an executor': ("from concurrent.futures import ThreadPoolExecutor as E\nimport time\n"
                     "E().submit(lambda: (time.sleep(.2), print('late')))", 'late\n', {}),
+    'a forked child': ("import atexit, os\nf = open('outputs/a', 'w')\natexit.register(print, 'bye')\nif os.fork() == 0:\n"
+                       " f.write('whole')\nelse:\n os.wait(); f.close()", 'bye\nbye\n', {'a': '77686f6c65'}),
+    'another stdout': ("import sys\nclass Tee:\n def write(self, s): sys.__stdout__.write(s)\n def flush(self): pass\n"
+                       "sys.stdout = sys.stderr = Tee()\nprint('hi')", 'hi\n', {}),
+    'a writer that waits': ("import subprocess, sys\nf = open('outputs/a', 'w'); f.write('whole')\n"
+                            "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(99)'], stdin=-1)\n"
+                            "import threading\nthreading.Thread(target=p.stdin.write, args=(bytes(1 << 20),), daemon=True).start()\n"
+                            "import time; time.sleep(.2); print('hi')", 'hi\n', {'a': '77686f6c65'}),
     'a process': ("import multiprocessing, time\ndef g():\n time.sleep(.2); print('late', flush=True)\n"
                   "multiprocessing.Process(target=g).start()", 'late\n', {}),
 }
