@@ -20,7 +20,9 @@
 
 struct joined {
 	struct room room;
-	int dir, sock; /* sock: -1 when it is not our turn */
+	int dir, sock;	  /* sock: -1 when it is not our turn */
+	int64_t queue_ms; /* left to wait for a turn: for the look at the code and the call together
+			   */
 	char id[17];
 	struct call_keys earlier;
 	struct buf reply; /* what the last reply's static strings point into */
@@ -40,12 +42,13 @@ static int is_busy(const struct joined *j, struct err *e)
 }
 
 /* The directory by descriptor: its path may be too long for a socket's address. */
-static int connect_to(struct joined *j, struct err *e)
+static int connect_to(struct joined *j, int64_t wait_ms, struct err *e)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	struct ucred peer;
 	socklen_t n = sizeof peer;
-	const struct timeval wait = {.tv_sec = QUEUE_MS / 1000};
+	const struct timeval wait = {
+		.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 + 1};
 	snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/%s.sock", j->dir, j->id);
 	FD_AUTO fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -64,12 +67,14 @@ static int connect_to(struct joined *j, struct err *e)
 /* Waits for the turn. code gets the descriptor of what the session was started with. */
 static int take_turn(struct joined *j, int *code, struct err *e)
 {
-	int64_t deadline = clock_mono_ms() + QUEUE_MS;
+	int64_t begun = clock_mono_ms(), deadline = begun + j->queue_ms;
 	struct buf b = {.limit = REPLY_MAX, .secret = true};
 	size_t nfds = 1;
-	if (connect_to(j, e) < 0)
+	if (connect_to(j, j->queue_ms, e) < 0)
 		return -1;
 	int got = frame_recv(j->sock, &b, code, &nfds, deadline, e);
+	j->queue_ms -= clock_mono_ms() - begun;
+	j->queue_ms = j->queue_ms > 0 ? j->queue_ms : 0;
 	if (nfds == 0)
 		*code = -1;
 	if (got < 0 && e->code == ERR_TIMEOUT) {
@@ -195,8 +200,10 @@ static int joined_call(
 /* Hanging up says that the outputs have been read. */
 static int joined_done(struct room *r, struct err *e)
 {
+	struct joined *j = (struct joined *)r;
 	(void)e;
-	fd_close(&((struct joined *)r)->sock);
+	fd_close(&j->sock);
+	j->queue_ms = QUEUE_MS;
 	return 0;
 }
 
@@ -251,6 +258,7 @@ int room_join(struct room **r, int dir, const char *id, struct tree *code, struc
 		return err_set(e, ERR_FAIL, "out of memory");
 	j->room.ops = &joined_ops;
 	j->sock = -1;
+	j->queue_ms = QUEUE_MS;
 	j->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	snprintf(j->id, sizeof j->id, "%s", id);
 	FD_AUTO fd = -1;
