@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/if.h>
+#include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -427,13 +429,18 @@ static void be_ordinary(void)
 {
 	const struct sched_param none = {0};
 	int policy = sched_getscheduler(0);
-	if ((policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE) &&
+	if ((policy == SCHED_FIFO || policy == SCHED_RR) &&
 		sched_setscheduler(0, SCHED_OTHER, &none) < 0)
 		give_up(STEP_LIMITS);
 	errno = 0;
 	int nice = getpriority(PRIO_PROCESS, 0);
 	if (nice < 0 && errno == 0 && setpriority(PRIO_PROCESS, 0, 0) < 0)
 		give_up(STEP_LIMITS);
+	long io = syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0);
+	if (io >= 0 && IOPRIO_PRIO_CLASS(io) == IOPRIO_CLASS_RT &&
+		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0) < 0)
+		give_up(STEP_LIMITS);
+	personality(PER_LINUX); /* addresses at random, whatever the launcher's are */
 	char text[16] = "";
 	FD_AUTO fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
 	if (fd >= 0 && read(fd, text, sizeof text - 1) > 0 && text[0] == '-' &&

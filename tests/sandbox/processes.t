@@ -620,24 +620,27 @@ def f():
 def ordinary(box):
     """no core of a process goes anywhere, and it has no place before others, whatever evctl was started with"""
     code = '''
-import os, resource
+import ctypes, os, resource
 def f():
     try:
         open('/proc/self/coredump_filter', 'w').write('ff')
     except OSError:
         pass
     return [resource.getrlimit(resource.RLIMIT_CORE), int(open('/proc/self/coredump_filter').read(), 16),
-            os.getpriority(0, 0), os.sched_getscheduler(0), int(open('/proc/self/oom_score_adj').read()) >= 0]
+            os.getpriority(0, 0), os.sched_getscheduler(0), int(open('/proc/self/oom_score_adj').read()) >= 0,
+            ctypes.CDLL(None).syscall(252, 1, 0) >> 13 == 1, int(open('/proc/self/personality').read(), 16)]
 '''
-    same(box.value(code), [[1, 1], 0, 0, os.SCHED_OTHER, True])
-    same(json.loads(box.report(code, 'f', session=True)['calls'][0]['result']), [[1, 1], 0, 0, os.SCHED_OTHER, True])
+    facts = [False, 0]
+    same(box.value(code), [[1, 1], 0, 0, os.SCHED_OTHER, True] + facts)
+    same(json.loads(box.report(code, 'f', session=True)['calls'][0]['result']), [[1, 1], 0, 0, os.SCHED_OTHER, True] + facts)
     # The control: an ordinary process starts with what its parent has.
     nice = ['nice', '-n', '-5'] if os.geteuid() == 0 else ['nice', '-n', '5']
-    real_time = ['chrt', '--rr', '1'] if os.geteuid() == 0 else []
+    real_time = ['chrt', '--rr', '1', 'ionice', '-c', '1'] if os.geteuid() == 0 else []
+    real_time += ['setarch', '-R']
     started = subprocess.run(nice + real_time + box.command, input=json.dumps(box.spec(code, 'f')).encode(),
                              stdout=subprocess.PIPE, timeout=60)
     got = json.loads(json.loads(started.stdout)['calls'][0]['result'])
-    same(got[2:4], [0 if os.geteuid() == 0 else 5, os.SCHED_OTHER])
+    same(got[2:], [0 if os.geteuid() == 0 else 5, os.SCHED_OTHER, True] + facts)
 
 
 @test
