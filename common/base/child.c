@@ -19,17 +19,18 @@ static int place_fds(const struct child_spec *spec, int report, int *report_at)
 {
 	int moved[MAX_CHILD_FDS];
 	size_t n = spec->nfds < 3 ? 3 : spec->nfds;
+	int above = (int)n + 1; /* no higher than it must be: there may be few */
 	for (size_t i = 0; i < n; i++) {
 		int want = i < spec->nfds ? spec->fds[i] : -1;
-		int fd = want >= 0 ? fcntl(want, F_DUPFD_CLOEXEC, MAX_CHILD_FDS + 1)
+		int fd = want >= 0 ? fcntl(want, F_DUPFD_CLOEXEC, above)
 				   : open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fd >= 0 && fd <= MAX_CHILD_FDS)
-			fd = fcntl(fd, F_DUPFD_CLOEXEC, MAX_CHILD_FDS + 1);
+		if (fd >= 0 && fd < above)
+			fd = fcntl(fd, F_DUPFD_CLOEXEC, above);
 		if (fd < 0)
 			return -1;
 		moved[i] = fd;
 	}
-	int high = fcntl(report, F_DUPFD_CLOEXEC, MAX_CHILD_FDS + 1);
+	int high = fcntl(report, F_DUPFD_CLOEXEC, above);
 	if (high < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)

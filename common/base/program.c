@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -656,6 +657,7 @@ int program_main(const struct program *p, int argc, char **argv)
 	struct err e = {0};
 	struct invocation in = {.program = p};
 	occupy_standard_descriptors();
+	signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error to tell of */
 	if (argc == 2 && strcmp(argv[1], "--dump-spec") == 0) {
 		program_dump_spec(p, stdout);
 		return 0;

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import sqlite3
 import struct
@@ -251,5 +252,21 @@ printf %s {SECRET} | {BIN}/evctl-cred add AFTER --from-file - >/dev/null && echo
         t.ok(t.run("evctl-host", "add", "new.example").code == 0, "control: writable again")
         db = sqlite3.connect(t.home / "state.db")
         t.ok(db.execute("PRAGMA integrity_check").fetchone() == ("ok",), "and sound")
+    # ---- small limits of whoever starts it
+    def limited(what, n, *argv, **kw):
+        return t.run(*argv, preexec_fn=lambda: resource.setrlimit(what, (n, n)), **kw)
+
+    r = limited(resource.RLIMIT_FSIZE, 0, "evctl-host", "add", "small.example")
+    t.ok(r.code == 1 and "error: " in r.err, "no file may be written: an error, not a signal", r)
+    src = t.expert("small", {"m.py": "def f(): return 1\n"},
+                   "name: small\ntools: [{name: f, entry: 'm.py:f'}]\nhosts: [new.example]\n")
+    t.good("evctl-host", "add", "new.example", "--if-missing")
+    t.good("evctl-expert", "create", "small", "--dir", src)
+    r = limited(resource.RLIMIT_NOFILE, 40, "evctl-run", "small", "f", "--draft")
+    t.ok(r.code == 0 and r.out == "1\n", "forty descriptors are enough for a run and its gate", r)
+    r = limited(resource.RLIMIT_NOFILE, 40, "evctl-session", "start", "small", "--draft")
+    t.ok(r.code == 0, "and for a session", r)
+    t.good("evctl-session", "end", r.out.strip())
+
     r = t.run("evctl-host", "list", env={"EVCTL_HOME": str(t.home / "nothing")})
     t.ok(r.code == 9 and "hint: evctl init" in r.err, "no state: exit 9 and the command", r)
