@@ -39,6 +39,7 @@ def give(name, form='raw', where='result', pad=''):
     v = {'raw': v, 'b64': base64.b64encode((pad + v).encode()).decode(), 'hex': v.encode().hex(),
          'percent': urllib.parse.quote(v, safe=''), 'json': json.dumps(v)[1:-1],
          'html': html.escape(v), 'colons': v.encode().hex(':'), 'turned': v[::-1],
+         'mime': base64.encodebytes(('x' * 50 + v).encode()).decode(),
          'utf-16': v}[form]
     if where == 'result':
         return {'before': 1, 'it': 'x' + v + 'y', 'after': 2}
@@ -211,7 +212,9 @@ with T() as t:
     r = run("give", "-o", "json", name="PLAIN", where="long name")
     t.ok([w["name"] for w in r.json["withheld"]] == ["#1", "#2"] and "12345" not in r.out + r.err,
          "also where the name is cut before its end", r)
-    for form in ("utf-16", "html", "colons"):
+    r = run("give", name="LONG", form="mime")
+    t.ok(r.json["it"] == "[EV_KEYS:LONG]" and r.json["after"] == 2, "base64 in lines: all of the text goes", r)
+    for form in ("utf-16", "html", "colons", "mime"):
         r = run("give", "-o", "json", name="LONG", where="file", form=form)
         t.ok([w["name"] for w in r.json["withheld"]] == ["it"], f"and as {form}", r)
     secrets = (KEY, KEY.encode().hex(), "123456789012345")
