@@ -4,6 +4,7 @@
 #include "run/keeper_in.h"
 #include "run/room.h"
 #include "run/wire.h"
+#include "state/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,7 @@ struct keeper {
 	int term;		    /* readable when SIGTERM has come */
 	int64_t life_end, idle_end; /* CLOCK_MONOTONIC ms */
 	const char *reason;	    /* why it ends */
+	bool recorded;		    /* there is a session to give the reason of */
 };
 
 /* ---- one caller ---------------------------------------------------------------------------- */
@@ -167,6 +169,7 @@ static void wait_once(struct keeper *k)
 		FD_AUTO conn = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
 		if (conn >= 0)
 			serve(k, conn);
+		seal_wipe_stack();
 	}
 	if (!k->reason && !room_alive(k->room))
 		k->reason = "its sandbox was ended by a call";
@@ -188,8 +191,8 @@ static void leave_reason(const struct keeper *k)
 {
 	char name[32];
 	snprintf(name, sizeof name, "%s.end", k->spec.id);
-	FD_AUTO fd =
-		openat(k->dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+	FD_AUTO fd = k->recorded ? openat(k->dir, name, flags, 0600) : -1;
 	if (fd >= 0)
 		(void)!write(fd, k->reason, strlen(k->reason));
 	snprintf(name, sizeof name, "%s.sock", k->spec.id);
@@ -279,7 +282,8 @@ static int run(struct keeper *k, struct err *e)
 		wire_send(k->control, WIRE_ERROR, put_err, e, -1, &gone);
 		return -1;
 	}
-	if (await_go(k) < 0)
+	k->recorded = await_go(k) == 0;
+	if (!k->recorded)
 		k->reason = "it was never recorded";
 	k->life_end = clock_mono_ms() + KEEPER_LIFE_S * (int64_t)1000;
 	k->idle_end = clock_mono_ms() + k->spec.idle_s * 1000;

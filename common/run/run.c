@@ -461,6 +461,7 @@ int runner_call(
 	g.timeout_ms = shorter ? rq->timeout_ms : g.tool->timeout_ms;
 	int done = call_with(&g, e);
 	going_free(&g);
+	seal_wipe_stack();
 	if (done < 0)
 		run_outcome_free(out);
 	return done;

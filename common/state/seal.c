@@ -11,6 +11,8 @@
 
 #include <sodium.h>
 
+#define STACK_BYTES 65536 /* deeper than any call here goes */
+
 #define FORMAT 1
 #define WRAPPED_KEY (crypto_box_SEALBYTES + crypto_aead_xchacha20poly1305_ietf_KEYBYTES)
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
@@ -71,6 +73,11 @@ int seal_process(struct err *e)
 	if (sodium_init() < 0)
 		return err_set(e, ERR_FAIL, "libsodium cannot be set up");
 	return 0;
+}
+
+void seal_wipe_stack(void)
+{
+	sodium_stackzero(STACK_BYTES);
 }
 
 int seal_new_keypair(

@@ -32,6 +32,8 @@ void secret_truncate(struct secret *s, size_t n);
 
 /* Makes this process undumpable and undebuggable by its user, and libsodium ready. */
 int seal_process(struct err *e);
+/* What functions that have returned left of secrets: copies that the compiler put on the stack. */
+void seal_wipe_stack(void);
 
 struct seal_id {
 	const char *table; /* "credentials", ... */

@@ -377,9 +377,10 @@ class Kernel:
         return self.call(*(a if isinstance(a, bytes) else self.long(a) for a in (number,) + args))
 
 
-PRCTL, FCNTL, PRLIMIT = {'x86_64': (157, 72, 302), 'aarch64': (167, 25, 261)}[posix.uname().machine]
+PRCTL, FCNTL, PRLIMIT, FCHMOD, FLOCK = {
+    'x86_64': (157, 72, 302, 91, 73), 'aarch64': (167, 25, 261, 52, 32)}[posix.uname().machine]
 PR_SET_DUMPABLE, RLIMIT_DATA = 4, 2
-F_SETFL, F_SETPIPE_SZ, PIPE_SIZE = 4, 1031, 65536
+F_SETFL, F_SETPIPE_SZ, PIPE_SIZE, LOCK_UN = 4, 1031, 65536, 8
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE = 1 << 0, 1 << 1, 1 << 4, 1 << 5
 MAKE_CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM = (1 << n for n in range(6, 13))
@@ -508,6 +509,8 @@ def restore_pipes():
     for fd in (OUT, LOG, RESULT):
         kernel(FCNTL, fd, F_SETFL, posix.O_WRONLY)
         kernel(FCNTL, fd, F_SETPIPE_SZ, PIPE_SIZE)
+        kernel(FCHMOD, fd, 0o600)
+        kernel(FLOCK, fd, LOCK_UN)
 
 
 def await_end(pid, call_no):

@@ -691,6 +691,8 @@ def f():
     for fd in (1, 2, 4):
         fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_DIRECT | os.O_APPEND)
         fcntl.fcntl(fd, 1031, 4096)
+        tried(os.fchmod, fd, 0)
+        fcntl.flock(fd, fcntl.LOCK_EX)
     high = 1 + (1 << 32)
     return [tried(os.setpriority, 0, 1, 9), tried(os.setpriority, 1, 0, 9), tried(os.setpriority, 2, 0, 9),
             tried(os.sched_setaffinity, 1, {0}), tried(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0)),
@@ -701,10 +703,14 @@ def f():
 '''
     look = '''
 import fcntl, os
+def lockable(n):
+    with open('/proc/self/fd/%d' % n, 'w') as f:
+        fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
 def f():
     return [os.getpriority(0, 0), os.sched_getscheduler(0), len(os.sched_getaffinity(0)),
             [fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_DIRECT | os.O_APPEND) for fd in (1, 2, 4)],
-            [fcntl.fcntl(fd, 1032) for fd in (1, 2, 4)]]
+            [fcntl.fcntl(fd, 1032) for fd in (1, 2, 4)], [lockable(n) for n in (1, 2)]]
 '''
     calls = [{'file': name, 'func': 'f'} for name in ('look.py', 'spoil.py', 'look.py', 'long.py')]
     report = box.report({'look.py': look, 'spoil.py': spoil, 'long.py': 'def f(): return "x" * 900_000'}, calls=calls,
