@@ -241,46 +241,56 @@ def end_script():
             report(error)
 
 
-def is_file(fd):
+def is_written(fd):
+    """Whether it is a file open for writing. No pipe or socket: another thread may be writing there for ever."""
     try:
-        return posix.fstat(fd).st_mode & 0o170000 == 0o100000
+        return posix.fstat(fd).st_mode & 0o170000 == 0o100000 and kernel(FCNTL, fd, F_GETFL) & posix.O_ACCMODE != 0
     except OSError:
         return False
 
 
-def has_open_files():
+def has_written_files():
     try:
-        return any(is_file(int(name)) for name in posix.listdir('/proc/self/fd'))
+        return any(is_written(int(name)) for name in posix.listdir('/proc/self/fd'))
     except OSError:
         return True  # as many descriptors as there can be
 
 
-def of_the_tool(module):
-    file = vars(module).get('__file__') if isinstance(module, type(sys)) else None
-    return isinstance(file, str) and file.startswith('/tool/')
+def writers():
+    """Of all that there is; by its type alone, as asking a proxy for its class may do anything."""
+    import _io
+    import gc
+    kinds = (_io.BufferedWriter, _io.BufferedRandom, _io.TextIOWrapper)
+    return [thing for thing in gc.get_objects() if issubclass(type(thing), kinds)]
+
+
+def clear_modules():
+    for module in list(sys.modules.values()):
+        if type(module) is type(sys):
+            file = module.__dict__.get('__file__')
+            if type(file) is str and file.startswith('/tool/'):
+                module.__dict__.clear()
 
 
 def let_go():
     """Files that the tool left open are written to their ends. DONE, or the kind of end that this makes of it."""
-    if not has_open_files():
-        return DONE
-    import _io
-    import gc
     kind = DONE
-    for thing in gc.get_objects():
-        if isinstance(thing, (_io.BufferedWriter, _io.BufferedRandom, _io.TextIOWrapper)):
+    try:
+        for writer in writers() if has_written_files() else ():
             try:
-                # No pipe or socket: another thread may be writing there for ever.
-                if not thing.closed and is_file(thing.fileno()):
-                    thing.flush()
+                if not writer.closed and is_written(writer.fileno()):
+                    writer.flush()
             except Exception as error:
                 report(error)
                 if kind_of(error) != FAILED:
                     kind = kind_of(error)
-    if len(sys._current_frames()) == 1:  # other threads would still need what is let go
-        for module in filter(of_the_tool, list(sys.modules.values())):
-            vars(module).clear()
-        gc.collect()
+            writer = None
+        if has_written_files() and len(sys._current_frames()) == 1:  # other threads would still need what is let go
+            import gc
+            clear_modules()
+            gc.collect()
+    except BaseException as error:
+        report(error)
     return kind
 
 
@@ -380,7 +390,7 @@ class Kernel:
 PRCTL, FCNTL, PRLIMIT, FCHMOD, FLOCK = {
     'x86_64': (157, 72, 302, 91, 73), 'aarch64': (167, 25, 261, 52, 32)}[posix.uname().machine]
 PR_SET_DUMPABLE, RLIMIT_DATA = 4, 2
-F_SETFL, F_SETPIPE_SZ, PIPE_SIZE, LOCK_UN = 4, 1031, 65536, 8
+F_GETFL, F_SETFL, F_SETPIPE_SZ, PIPE_SIZE, LOCK_UN = 3, 4, 1031, 65536, 8
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE = 1 << 0, 1 << 1, 1 << 4, 1 << 5
 MAKE_CHAR, MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_FIFO, MAKE_BLOCK, MAKE_SYM = (1 << n for n in range(6, 13))

@@ -279,6 +279,11 @@ SCRIPTS = {
                        '', {'a': '77686f6c65'}),
     'an archive left open': ("import zipfile\nz = zipfile.ZipFile('outputs/a', 'w'); z.writestr('a', 'b')", '',
                              {'a': '504b0304'}),
+    'beside what must not be touched': (
+        "import importlib.util, sys, weakref\nclass A: pass\na = A(); p = weakref.proxy(a); del a\n"
+        "class Lazy:\n def __getattribute__(self, n): raise SystemExit(9)\n __class__ = property(lambda s: 1 / 0)\n"
+        "keep = [p, Lazy()]\nf = open('outputs/a', 'w'); f.write('whole')\nprint('hi')", 'hi\n', {'a': '77686f6c65'}),
+    'a file that is only read': ("f = open('/tool/tool.py')\nimport sys\nsys.modules['x'] = 1\nprint('hi')", 'hi\n', {}),
     'atexit': ("import atexit\natexit.register(print, 'bye'); print('hi')", 'hi\nbye\n', {}),
     'a last error': ("import atexit\natexit.register(lambda: 1 / 0); print('hi')", 'hi\n', {}),
     'a thread': ("import threading, time\n"
