@@ -304,7 +304,7 @@ static void mount_system(const struct mounts *m)
 }
 
 /*
- * A device cannot be made in a user namespace, so these are the machine's own (see devices.h).
+ * A device cannot be made in a user namespace, so these are the machine's own (see inodes.h).
  * Read-only, as the directory is: that leaves writing to a device, and not setting its times.
  */
 static void make_dev(void)
@@ -383,6 +383,14 @@ static void change_root(void)
 	bound_buffers();
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		give_up(STEP_ROOT);
+}
+
+/* Through the sandbox's own mount, by which its times cannot be set. */
+static void open_null(void)
+{
+	FD_AUTO fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || dup2(fd, PLAN_FD_NULL) < 0)
+		give_up(STEP_FDS);
 }
 
 /* At least one frame, which says how many listeners there are; closes what it sends. */
@@ -489,6 +497,7 @@ static _Noreturn void run_helper(const struct helper *h)
 	mount_system(h->spec->mounts);
 	make_dev();
 	change_root();
+	open_null();
 	hand_out(fds, n, n);
 	await_byte();
 	set_limits(h->spec);

@@ -3,7 +3,7 @@
 #include "base/strv.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control.h"
-#include "sandbox/devices.h"
+#include "sandbox/inodes.h"
 #include "sandbox/launch.h"
 #include "sandbox/mounts.h"
 #include "sandbox/plan.h"
@@ -38,7 +38,7 @@ struct sandbox {
 	struct launch launch;
 	struct cgroup cgroup;
 	struct control control;
-	struct devices devices;
+	struct inodes inodes;
 	struct sandbox_limits limits;
 	size_t group_memory; /* what the control group's limit was last set for */
 	bool used, dead;
@@ -122,7 +122,7 @@ static int open_with(
 	};
 	int theirs[5];
 	if (stage_measure(spec, &ls.stage_bytes, &ls.stage_inodes, e) < 0 ||
-		devices_hold(&sb->devices, e) < 0)
+		inodes_hold(&sb->inodes, e) < 0)
 		return -1;
 	cgroup_open(&sb->cgroup, l->memory + GROUP_SLACK, ls.processes);
 	sb->group_memory = l->memory;
@@ -148,7 +148,7 @@ int sandbox_open(struct sandbox **out, const struct sandbox_spec *spec, struct e
 	sb->launch = LAUNCH_NONE;
 	sb->control = CONTROL_NONE;
 	sb->cgroup = CGROUP_INIT;
-	sb->devices = DEVICES_NONE;
+	sb->inodes = INODES_NONE;
 	take_limits(&sb->limits, &spec->limits);
 	int failed = open_with(sb, spec, &m, e);
 	mounts_free(&m);
@@ -408,7 +408,7 @@ void sandbox_close(struct sandbox **sb)
 	launch_close(&(*sb)->launch);
 	control_close(&(*sb)->control);
 	cgroup_close(&(*sb)->cgroup);
-	devices_release(&(*sb)->devices);
+	inodes_release(&(*sb)->inodes);
 	free(*sb);
 	*sb = NULL;
 }

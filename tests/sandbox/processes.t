@@ -375,9 +375,10 @@ def control():
 
 @test
 def devices_tell_nothing(box):
-    """28: the device nodes, which are the host's, carry no lock and no time from one sandbox to another"""
+    """28: inodes that all the machine has in common carry no lock and no time from one sandbox to another"""
     code = '''
-import fcntl, os, struct, time
+import ctypes, fcntl, os, select, struct, time
+keep = []
 DEVICES = [open('/dev/' + n, 'r+b' if n in ('null', 'zero', 'full') else 'rb', 0) for n in %r]
 def had(file, how):
     got = []
@@ -393,15 +394,31 @@ def conflict(file):
     kind, _, start, n, pid = struct.unpack('hhqqi4x', fcntl.fcntl(file, fcntl.F_GETLK, asked))
     return kind == fcntl.F_RDLCK, start, n, pid
 def look():
-    return [[had(d, fcntl.LOCK_EX), had(d, fcntl.LOCK_SH)] + [conflict(d)] * (d.mode == 'rb+') for d in DEVICES]
+    return [[had(d, fcntl.LOCK_EX), had(d, fcntl.LOCK_SH)] + [conflict(d)] * (d.mode == 'rb+') for d in DEVICES] + [
+        {n: [had(fd, fcntl.LOCK_EX), had(fd, fcntl.LOCK_SH)] for n, fd in others().items()}]
 def hold():
     for d in DEVICES:
         fcntl.flock(d, fcntl.LOCK_SH)
         fcntl.lockf(d, fcntl.LOCK_SH, 7, 100)
+    for fd in others().values():
+        had(fd, fcntl.LOCK_SH), had(fd, fcntl.LOCK_EX)
     global mark
     mark = open('/scratch/mark', 'w')
     fcntl.lockf(mark, fcntl.LOCK_EX, 1, %d)
+def others():
+    """What has one inode for all the machine, and what has one for each namespace."""
+    keep.append(select.epoll())
+    found = {'eventfd': os.eventfd(0), 'epoll': keep[-1].fileno(), 'timerfd': ctypes.CDLL(None).timerfd_create(1, 0)}
+    for n in sorted(os.listdir('/proc/self/ns')):
+        found['ns/' + n] = os.open('/proc/self/ns/' + n, os.O_RDONLY)
+    return found
 def touch():
+    try:
+        os.utime(0)
+        return 'touched 0'
+    except OSError as e:
+        if e.errno != 30:
+            return str(e)
     for n in %r:
         try:
             os.utime('/dev/' + n)
@@ -423,6 +440,10 @@ def own():
     alone = box.value(code + 'f = look\n')
     for n, row in zip(DEVICES, alone):
         same(row[:2], [[False, False], [True, True]], n)
+    for n in ('eventfd', 'epoll', 'timerfd', 'ns/time'):
+        if n in alone[-1]:
+            same([how[0] for how in alone[-1][n]], [False, True], n)
+    true(alone[-1]['ns/user'][0][0], 'what is its own can be locked')
     holder = box.start(code + 'def f():\n hold()\n time.sleep(60)', 'f', timeout=20000)
     try:
         wait_for(lambda: locked_at(MARK), 'the holder holding')
