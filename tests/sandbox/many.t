@@ -89,10 +89,13 @@ with T() as t:
     t.good("evctl-host", "add", "a.example")
     src = t.expert("m", {"m.py": CODE}, YAML)
     t.good("evctl-expert", "create", "m", "--dir", src)
+    # Without a gate, for every second run.
+    t.good("evctl-expert", "create", "n", "--dir",
+           t.expert("n", {"m.py": CODE}, YAML.replace("name: m\n", "name: n\n", 1).replace("hosts: [a.example]\n", "")))
     before, pids = places(), []
 
     def one(n):
-        argv = [BIN / "evctl-run", "m", "mark", "--draft", "--arg", f"word=w{n}", "--arg",
+        argv = [BIN / "evctl-run", "mn"[n % 2], "mark", "--draft", "--arg", f"word=w{n}", "--arg",
                 f"files={n % 3}"]
         p = subprocess.Popen(argv, env=t.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         pids.append(p.pid)
