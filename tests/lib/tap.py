@@ -23,7 +23,7 @@ KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_
              "XDG_CONFIG_HOME", "NO_COLOR")
 
 
-USER = 65533  # nobody's neighbour: has no files and no processes
+USER = 65532  # has no files and no processes; another than that of tests/sandbox, which count theirs
 
 
 def as_both(file):
