@@ -29,7 +29,8 @@ void guard_free(struct guard *g);
 const char *guard_find(const struct guard *g, const void *p, size_t n);
 /*
  * Replaces each value in b by "[EV_KEYS:NAME]", or by "[withheld]" for a buyer. The names hit are
- * added to names once each. Of base64 in lines, as in mail, all of b is replaced. 0, or -1 without memory (b is then empty).
+ * added to names once each. Of base64 in lines, as in mail, all of b is replaced. 0, or -1 without
+ * memory (b is then empty).
  */
 int guard_blank(const struct guard *g, bool buyer, struct buf *b, struct strv *names);
 /* In place, keeping the length. */
