@@ -55,7 +55,8 @@ int buf_reserve(struct buf *b, size_t n)
 	size_t need = b->len + n + 1;
 	if (need <= b->cap)
 		return 0;
-	size_t cap = b->cap ? b->cap : b->secret ? 4096 : 64;
+	/* All of a secret one is locked, so no more at first than is asked for. */
+	size_t cap = b->cap ? b->cap : b->secret ? (need + 4095) / 4096 * 4096 : 64;
 	while (cap < need)
 		cap *= 2;
 	char *p = b->secret ? secret_block(b, cap) : realloc(b->data, cap);

@@ -98,7 +98,7 @@ struct form {
 	bool html;	  /* JSON: '<', '>', '&' are escaped */
 	char between;	  /* hex: between two bytes; 0 for nothing */
 	bool big;	  /* UTF-16: the high byte first */
-	const char *const *names; /* entities: the five, in the order of entity_of */
+	const char *const *names; /* entities: of & < > " ' in turn */
 };
 
 static void encode_raw(const struct form *f, const uint8_t *v, size_t n, struct text *out)

@@ -318,11 +318,9 @@ void cgroup_open(struct cgroup *cg, size_t memory, unsigned processes)
 
 int cgroup_join(const struct cgroup *cg, pid_t pid)
 {
-	if (cg->mode == CGROUP_NONE)
-		return 0;
 	if (write_number(cg->memory, "cgroup.procs", (uint64_t)pid) < 0)
 		return -1;
-	return cg->mode == CGROUP_V2 ? 0 : write_number(cg->pids, "cgroup.procs", (uint64_t)pid);
+	return write_number(cg->pids, "cgroup.procs", (uint64_t)pid);
 }
 
 struct cgroup_events cgroup_events(const struct cgroup *cg)

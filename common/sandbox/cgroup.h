@@ -34,7 +34,10 @@ struct cgroup_events {
 /* Never fails: mode says what was had. Groups left behind by supervisors that were killed go too.
  */
 void cgroup_open(struct cgroup *cg, size_t memory, unsigned processes);
-/* Moves a process that has not run yet into it. 0/-1 with errno. */
+/*
+ * Moves a process that has not run yet into one of version 1; into one of version 2 it is cloned,
+ * by the directory `memory`. 0/-1 with errno.
+ */
 int cgroup_join(const struct cgroup *cg, pid_t pid);
 int cgroup_set_memory(const struct cgroup *cg, size_t memory);
 struct cgroup_events cgroup_events(const struct cgroup *cg);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define KILL_MS 1000
+#define MESSAGE_MAX ((size_t)256 << 20)
 #define LOOK_MS 200
 /* 'A', the call's number; then kind and length of the one frame. */
 #define ACCEPT_LEN 2
@@ -61,18 +61,23 @@ void control_close(struct control *c)
 /* ---- the message: a length, then fields, each with its length; numbers are 4 bytes, little-endian
  */
 
-static void put_number(struct message *m, size_t n)
+static void set_number(char at[4], size_t n)
 {
 	for (int i = 0; i < 4; i++)
-		m->data[m->len++] = (unsigned char)(n >> (8 * i));
+		at[i] = (char)(n >> (8 * i));
 }
 
-static void put_field(struct message *m, const void *p, size_t n)
+static void put_number(struct buf *m, size_t n)
+{
+	char four[4];
+	set_number(four, n);
+	buf_add(m, four, sizeof four);
+}
+
+static void put_field(struct buf *m, const void *p, size_t n)
 {
 	put_number(m, n);
-	if (n)
-		memcpy(m->data + m->len, p, n);
-	m->len += n;
+	buf_add(m, p, n);
 }
 
 static size_t message_size(const struct sandbox_call *call)
@@ -84,23 +89,17 @@ static size_t message_size(const struct sandbox_call *call)
 	return n;
 }
 
-int message_make(struct message *m, const struct sandbox_call *call, struct err *e)
+int message_make(struct buf *m, const struct sandbox_call *call, struct err *e)
 {
 	char memory[32];
 	size_t size = message_size(call);
-	memset(m, 0, sizeof *m);
-	if (size > (size_t)256 << 20)
+	m->limit = MESSAGE_MAX;
+	if (size > MESSAGE_MAX)
 		return err_set(e, ERR_USAGE, "the input is too large");
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
+	/* At once, so that no copy is made on the way. */
+	if (buf_reserve(m, size) < 0)
 		return err_errno(e, ERR_FAIL, "cannot take memory");
-	m->data = p;
-	m->mapped = size;
-	/* As much as the limits let: a large input does not fail for it. */
-	(void)mlock(p, size);
-	(void)madvise(p, size, MADV_DONTDUMP);
-	(void)madvise(p, size, MADV_WIPEONFORK);
-	m->len = 4;
+	put_number(m, 0);
 	put_field(m, call->entry_file, strlen(call->entry_file));
 	put_field(m, call->entry_func, call->entry_func ? strlen(call->entry_func) : 0);
 	put_field(m, call->inputs, call->ninputs);
@@ -109,20 +108,8 @@ int message_make(struct message *m, const struct sandbox_call *call, struct err 
 		put_field(m, call->keys[i].name, strlen(call->keys[i].name));
 		put_field(m, call->keys[i].value, call->keys[i].len);
 	}
-	size_t len = m->len;
-	m->len = 0;
-	put_number(m, len - 4);
-	m->len = len;
+	set_number(m->data, m->len - 4);
 	return 0;
-}
-
-void message_wipe(struct message *m)
-{
-	if (!m->data)
-		return;
-	explicit_bzero(m->data, m->mapped);
-	munmap(m->data, m->mapped);
-	memset(m, 0, sizeof *m);
 }
 
 /* ---- taking what comes ---- */
@@ -223,7 +210,7 @@ struct turn {
 
 enum { ON_PIDFD, ON_INIT, ON_RESULT, ON_LOG, ON_OUT, ON_CALL, ON_CANCEL };
 
-static void prepare(struct turn *t, const struct control *c, const struct message *m, int pidfd)
+static void prepare(struct turn *t, const struct control *c, const struct buf *m, int pidfd)
 {
 	t->p[ON_PIDFD] = (struct pollfd){.fd = pidfd, .events = POLLIN};
 	t->p[ON_INIT] = (struct pollfd){.fd = t->init_open ? c->init : -1, .events = POLLIN};
@@ -234,7 +221,7 @@ static void prepare(struct turn *t, const struct control *c, const struct messag
 	t->p[ON_CANCEL] = (struct pollfd){.fd = c->cancel > 0 ? c->cancel : -1, .events = POLLIN};
 }
 
-static void send_more(struct turn *t, const struct control *c, const struct message *m)
+static void send_more(struct turn *t, const struct control *c, const struct buf *m)
 {
 	ssize_t n = send(c->call, m->data + t->sent, m->len - t->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n > 0)
@@ -262,7 +249,7 @@ static int left(const struct control *c, int64_t deadline)
 }
 
 enum control_end control_run(
-	struct control *c, struct intake *in, const struct message *m, int pidfd, int64_t deadline)
+	struct control *c, struct intake *in, const struct buf *m, int pidfd, int64_t deadline)
 {
 	struct turn t = {
 		.out_open = true, .log_open = true, .result_open = true, .init_open = true};
@@ -301,7 +288,7 @@ bool control_kill(struct control *c, struct intake *in, int pidfd)
 {
 	const char order[2] = {'K', (char)c->call_no};
 	int64_t deadline = clock_mono_ms() + KILL_MS;
-	const struct message none = {0};
+	const struct buf none = {0};
 	if (!c->ready || send(c->init, order, 2, MSG_NOSIGNAL | MSG_DONTWAIT) != 2)
 		return false;
 	return control_run(c, in, &none, pidfd, deadline) == CONTROL_DONE;

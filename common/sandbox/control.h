@@ -35,13 +35,8 @@ struct control {
 int control_open(struct control *c, int theirs[5], struct err *e);
 void control_close(struct control *c);
 
-/* The message of a call in memory that is locked and wiped. */
-struct message {
-	unsigned char *data;
-	size_t len, mapped;
-};
-int message_make(struct message *m, const struct sandbox_call *call, struct err *e);
-void message_wipe(struct message *m);
+/* The message of a call, into m: zeroed but for `secret`, which keeps it locked and wiped. */
+int message_make(struct buf *m, const struct sandbox_call *call, struct err *e);
 
 enum control_end {
 	CONTROL_DONE, /* the call has ended: a session's process 1 says so, or a frame is whole */
@@ -64,7 +59,7 @@ void intake_free(struct intake *in);
 
 /* Sends the message and takes what comes until an end. pidfd tells of the sandbox's death. */
 enum control_end control_run(
-	struct control *c, struct intake *in, const struct message *m, int pidfd, int64_t deadline);
+	struct control *c, struct intake *in, const struct buf *m, int pidfd, int64_t deadline);
 /* In a session: has process 1 kill the call. Whether it did within a second. */
 bool control_kill(struct control *c, struct intake *in, int pidfd);
 /* After all writers are dead: takes what is left in the pipes. */

@@ -296,7 +296,7 @@ static bool is_spent(const void *ctx)
 	       has_too_many_sockets(s->sb);
 }
 
-static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct message *m,
+static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct buf *m,
 	struct intake *in, struct sandbox_result *r, struct err *e)
 {
 	int64_t begun = clock_mono_ms();
@@ -334,7 +334,7 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct sandbox_result *r,
 	struct err *e)
 {
-	struct message m;
+	BUF_AUTO m = {.secret = true};
 	struct sandbox_call own = *call;
 	if (!sandbox_alive(sb))
 		return err_set(e, ERR_SANDBOX, "the sandbox is gone");
@@ -353,7 +353,7 @@ int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct san
 	in.result.limit = sb->limits.result + 64;
 	r->result.limit = sb->limits.result;
 	int done = run_call(sb, &own, &m, &in, r, e);
-	message_wipe(&m);
+	buf_free(&m);
 	if (r->status != SANDBOX_OK)
 		buf_clear(&r->result);
 	r->log = in.log;
