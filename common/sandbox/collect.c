@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <unistr.h>
 
 /* Bounds on the work, beyond any honest use. */
 #define MAX_DEPTH 16
@@ -91,15 +92,12 @@ static bool deceives(uint32_t c)
 	return false;
 }
 
-/* The character at p, which is UTF-8, and its bytes. */
-static uint32_t char_at(const char *p, size_t *n)
+/* The bytes of the character at p, of which there are left; 0 for none that can be shown. */
+static size_t honest(const char *p, size_t left)
 {
-	unsigned char c = (unsigned char)p[0];
-	*n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-	uint32_t cp = *n == 1 ? c : c & (0x7fu >> *n);
-	for (size_t i = 1; i < *n; i++)
-		cp = cp << 6 | ((unsigned char)p[i] & 0x3f);
-	return cp;
+	ucs4_t c;
+	int n = u8_mbtoucr(&c, (const uint8_t *)p, left);
+	return n > 0 && !deceives(c) ? (size_t)n : 0;
 }
 
 static const char *bad_name(const char *name)
@@ -108,7 +106,7 @@ static const char *bad_name(const char *name)
 	if (!result_utf8(name, n))
 		return "name is not UTF-8";
 	for (size_t i = 0, len; i < n; i += len)
-		if (deceives(char_at(name + i, &len)))
+		if ((len = honest(name + i, n - i)) == 0)
 			return "name has control characters";
 	return n > MAX_NAME ? "name is too long" : NULL;
 }
@@ -188,18 +186,15 @@ static int by_name(const void *a, const void *b)
 static char *shown(const char *name)
 {
 	struct buf b = {0};
-	for (const char *p = name; *p && b.len < MAX_SHOWN; p++) {
-		size_t n = 1, len;
-		while (n < 4 && (p[n] & 0xc0) == 0x80)
-			n++;
-		if (!result_utf8(p, n) || deceives(char_at(p, &len))) {
-			buf_addf(&b, "\\x%02x", (unsigned char)*p);
-			continue;
-		}
-		buf_add(&b, p, n);
-		p += n - 1;
+	size_t whole = strlen(name);
+	for (size_t i = 0, len; i < whole && b.len < MAX_SHOWN; i += len ? len : 1) {
+		len = honest(name + i, whole - i);
+		if (len)
+			buf_add(&b, name + i, len);
+		else
+			buf_addf(&b, "\\x%02x", (unsigned char)name[i]);
 	}
-	if (strlen(name) > MAX_SHOWN)
+	if (whole > MAX_SHOWN)
 		buf_adds(&b, "...");
 	return buf_detach(&b);
 }
