@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from crm import Crm
-from tap import BIN, T
+from tap import BIN, T, wait_for
 
 KEY = "sk-live-4f9a7c11e0d2b8"
 CODE = '''
@@ -123,15 +123,6 @@ def seen_in_proc(pid, needle):
         except OSError:
             pass
     return found
-
-
-def wait_for(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 with T() as t:

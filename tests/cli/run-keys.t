@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T
+from tap import BIN, T, wait_for
 
 KEY = "sk_live_7Qp+/\"é<>x Zw9"
 PLAIN = "hunter-hunter-77"
@@ -143,15 +143,6 @@ def process_texts(root):
             except OSError:
                 pass
     return found, seen, readable
-
-
-def wait_for(cond, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if cond():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 with T() as t:

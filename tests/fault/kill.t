@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T
+from tap import BIN, T, wait_for
 
 YAML = """name: f
 tools:
@@ -68,15 +68,6 @@ def below(root):
 def left(family):
     return [(p, n) for (p, start), n in family.items()
             if (s := stat(p)) and s[3] == start and s[1] not in "ZX"]
-
-
-def wait_for(cond, seconds=20):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if cond():
-            return True
-        time.sleep(0.005)
-    return False
 
 
 with T() as t:

@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T
+from tap import BIN, T, wait_for
 
 KEY = "stalled-key-abcdefghijklmnop-0123456789"
 YAML = """name: e
@@ -32,16 +32,6 @@ def put(name, s=0):
 def state_of(pid):
     with open(f"/proc/{pid}/stat") as f:
         return f.read().rsplit(")", 1)[1].split()[0]
-
-
-def wait_for(cond, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        got = cond()
-        if got:
-            return got
-        time.sleep(0.05)
-    return None
 
 
 def maps_with(pid, needle):

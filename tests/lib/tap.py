@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -24,6 +25,17 @@ KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_
 
 
 USER = 65532  # has no files and no processes; another than that of tests/sandbox, which count theirs
+
+
+def wait_for(cond, seconds=20):
+    """What cond gives once that is true, or None when the time is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        got = cond()
+        if got:
+            return got
+        time.sleep(0.005)
+    return None
 
 
 def as_both(file):

@@ -6,12 +6,11 @@ import os
 import re
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T, as_both
+from tap import BIN, T, as_both, wait_for
 
 RUNS = int(os.environ.get("EVCTL_RUNS", "1000"))
 SESSIONS = 50
@@ -56,15 +55,6 @@ def reap():
         pass
 
 
-def wait_for(cond, seconds=30):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if cond():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def places():
     """What programs could leave about: mounts, and files by their name in the usual places."""
     found = {line.split(" ", 5)[4] for line in open("/proc/self/mountinfo") if "evctl" in line}
@@ -107,7 +97,7 @@ with T() as t:
     with ThreadPoolExecutor(4) as pool:
         wrong = [x for x in pool.map(one, range(1, RUNS)) if x is not True]
     t.ok(not wrong, f"{RUNS} runs, all well", (len(wrong), wrong[:3]))
-    t.ok(wait_for(lambda: not children()), "no process is left of them", children())
+    t.ok(wait_for(lambda: not children(), 30), "no process is left of them", children())
     t.ok(len(os.listdir("/proc/self/fd")) <= fds + 1, "nor a descriptor")
     t.ok(places() <= before, "no mount, no temporary file", places() - before)
     t.ok(not cgroups(pids), "no control group", cgroups(pids)[:5])
@@ -145,7 +135,7 @@ with T() as t:
     def gone():
         reap()
         return not children()
-    t.ok(wait_for(gone), "no process is left of them", children()[:5])
+    t.ok(wait_for(gone, 30), "no process is left of them", children()[:5])
     t.ok(os.listdir(t.home / "sessions") == [] and places() <= before, "nor a file",
          (os.listdir(t.home / "sessions"), places() - before))
     t.ok(wait_for(lambda: not cgroups(keepers), 5), "nor a control group", cgroups(keepers)[:5])
