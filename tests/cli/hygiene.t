@@ -1,20 +1,16 @@
 #!/usr/bin/python3
 """What every program does alike: hints, one error, pipes, closed and full outputs, disks, narrow terminals."""
-import fcntl
 import json
 import os
-import pty
 import re
 import resource
 import signal
 import sqlite3
-import struct
 import subprocess
 import sys
-import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, Result, T
+from tap import BIN, Result, T, on_terminal
 
 NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, CONN, VERSION, BUYER, WORD = range(14)
 NOT_THERE = {FILE: "/dev/null", DIR: ".", CRED: "NOPE", HOST: "nope.example", EXPERT: "nope", TOOL: "nope", RUN: "rnope",
@@ -23,22 +19,7 @@ SECRET = "sk-live-0123456789-abcd"
 
 
 def terminal(argv, env, columns):
-    """What a program prints on a terminal of that width."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        os.execve(argv[0], argv, env)
-    out = b""
-    while True:
-        try:
-            got = os.read(fd, 65536)
-        except OSError:
-            break
-        if not got:
-            break
-        out += got
-    os.waitpid(pid, 0)
-    return out.decode().replace("\r\n", "\n")
+    return on_terminal(argv, env, columns)[0]
 
 
 with T() as t:

@@ -2,13 +2,12 @@
 """The manual against the programs: every verb and option is in it, and nothing that is not there."""
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, T
+from tap import BIN, ROOT, T, on_terminal
 
 TEXT = ROOT / "share/man/text"
 
@@ -17,23 +16,6 @@ def shown(path):
     """A page as it is read: no markup, no line breaks within."""
     raw = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", path], capture_output=True, text=True).stdout
     return re.sub(".\b", "", raw)
-
-
-def on_terminal(argv, env):
-    """What a program shows on a terminal, and its exit code."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execve(argv[0], argv, env)
-    out = b""
-    while True:
-        try:
-            got = os.read(fd, 65536)
-        except OSError:
-            break
-        if not got:
-            break
-        out += got
-    return out.decode(errors="replace"), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 with T() as t:

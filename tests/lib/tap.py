@@ -9,11 +9,13 @@
 import contextlib
 import json
 import os
+import select
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import traceback
 from pathlib import Path
@@ -36,6 +38,26 @@ def wait_for(cond, seconds=20):
             return got
         time.sleep(0.005)
     return None
+
+
+def on_terminal(argv, env, columns=80):
+    """What a program prints on a terminal of that width, and its exit code. The terminal stays open on this side:
+    a kernel may say that nobody has it open any more before the last that was written to it is read."""
+    ours, its = os.openpty()
+    try:
+        termios.tcsetwinsize(its, (40, columns))
+        with subprocess.Popen(argv, env=env, stdin=its, stdout=its, stderr=its, start_new_session=True) as p:
+            out, ended = b"", False
+            while True:
+                if select.select([ours], [], [], 0 if ended else 0.005)[0]:
+                    out += os.read(ours, 65536)
+                elif ended:
+                    return out.decode(errors="replace").replace("\r\n", "\n"), p.returncode
+                else:
+                    ended = p.poll() is not None
+    finally:
+        os.close(ours)
+        os.close(its)
 
 
 def as_both(file):
