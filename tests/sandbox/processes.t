@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What processes of a tool may try, and that nothing of them is left."""
 
+import ctypes
 import errno
 import glob
 import json
@@ -60,7 +61,15 @@ def wait_for(condition, what, seconds=10):
 
 
 def gone(pids):
-    wait_for(lambda: not any(os.path.exists('/proc/%d' % p) for p in pids), 'gone %r' % pids)
+    """What lost its parent is this process's own child then: reaped here, not whenever process 1 gets to it."""
+    def all_gone():
+        for pid in pids:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+        return not any(os.path.exists('/proc/%d' % p) for p in pids)
+    wait_for(all_gone, 'gone %r' % pids)
 
 
 HANGS = {
@@ -743,4 +752,6 @@ def f():
     same(after, before)
 
 
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 main()
