@@ -69,18 +69,41 @@ NOTHING = [
 ]
 
 
+def quoted(word):
+    """A word of tmux's own command language, which takes $ for a variable in double quotes only."""
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
 class Terminal:
     """A shell in a terminal of its own, wide and tall enough that nothing scrolls or wraps."""
 
     def __init__(self, t, name, argv, env):
-        self.base = ["tmux", "-S", t.dir / f"{name}.tmux", "-f", "/dev/null"]
-        self.name = name
-        subprocess.run([*self.base, "new-session", "-d", "-x", "250", "-y", "150", "-c", t.dir / "there",
+        base = ["tmux", "-S", t.dir / f"{name}.tmux", "-f", "/dev/null"]
+        subprocess.run([*base, "new-session", "-d", "-x", "250", "-y", "150", "-c", t.dir / "there",
                         "env", "-i", *[f"{k}={v}" for k, v in env.items()], *argv], check=True)
+        # One client for all that is asked, in tmux's control mode: each answer stands between two marks.
+        self.client = subprocess.Popen([*base, "-C", "attach", "-f", "ignore-size,no-output"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, encoding="utf-8")
+        self.answer()
         self.until(lambda s: s.strip() == ">", 30)
 
-    def tmux(self, *args):
-        return subprocess.run([*self.base, *args], capture_output=True, check=True).stdout.decode()
+    def answer(self):
+        lines = None
+        for line in self.client.stdout:
+            if line.startswith(("%end ", "%error ")):
+                if line.startswith("%error "):
+                    raise AssertionError(lines)
+                return "".join(lines)
+            if line.startswith("%begin "):
+                lines = []
+            elif lines is not None:
+                lines.append(line)
+        raise AssertionError("tmux is gone")
+
+    def tmux(self, *words):
+        self.client.stdin.write(" ".join(map(quoted, words)) + "\n")
+        self.client.stdin.flush()
+        return self.answer()
 
     def screen(self):
         return self.tmux("capture-pane", "-p")
@@ -91,7 +114,7 @@ class Terminal:
             s = self.screen()
             if right(s) or time.monotonic() > end:
                 return s
-            time.sleep(0.01)
+            time.sleep(0.003)
 
     def line(self, screen):
         found = re.findall(r"^> ?(.*)$", screen, re.M)
@@ -111,7 +134,10 @@ class Terminal:
         return s
 
     def close(self):
-        subprocess.run([*self.base, "kill-server"], capture_output=True)
+        self.client.stdin.write("kill-server\n")
+        self.client.stdin.close()
+        self.client.stdout.read()
+        self.client.wait()
 
 
 def stage(t):
