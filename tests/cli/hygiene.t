@@ -59,11 +59,12 @@ with T() as t:
             wrong.append(("no hint", r))
 
     for p, spec in specs.items():
-        for v in spec["verbs"]:
+        for nth, v in enumerate(spec["verbs"]):
             verb = [v["name"]] if v.get("name") else []
             serves = p == "evctl-artifact" and v.get("name") == "serve"
             need = [value_of(a) for a in v["args"]]
-            options = v["options"] + spec["options"] + spec["common"]
+            # Those that all verbs have are read in one place: each is tried with one verb of each program.
+            options = v["options"] + (spec["options"] + spec["common"] if nth == 0 else [])
             turn(p, *verb, *need, "one", "two", "three") if not any(a["repeats"] for a in v["args"]) else None
             turn(p, *verb, *need, "--nope")
             turn(p, *verb, *need, "-Z")
