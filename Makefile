@@ -105,7 +105,7 @@ TESTS ?= $(LONG) $(filter-out $(LONG),$(wildcard tests/*/*.t))
 check: deps-test
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all check-programs
 	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests \
-		prove --timer --merge -j$$((2 * $$(nproc))) $(UNIT) $(TESTS)
+		prove --timer --merge --failures --comments -j$$((2 * $$(nproc))) $(UNIT) $(TESTS)
 
 bench:
 	@share/install-deps build run test bench

@@ -43,21 +43,18 @@ def skip_all(why):
 def main(run):
     """Runs the test inside the namespace and prints the plan."""
     enter_namespace()
-    code = 1
     try:
         run()
-        code = 0
-    except Exception:
-        print("\n".join("# " + line for line in traceback.format_exc().splitlines()))
+    except Exception as e:
+        ok(False, "died: " + type(e).__name__, traceback.format_exc())
     said = sanitizers_said()
     if said:
-        code = 1
-        print("\n".join("# " + line for line in said.splitlines()[:60]))
+        ok(False, "the sanitizers complained", "\n".join(said.splitlines()[:60]))
     for stop in reversed(at_end):
         stop()
     print("1..%d" % Tap.n)
     sys.stdout.flush()
-    os._exit(code or (1 if Tap.failed else 0))
+    os._exit(1 if Tap.failed else 0)
 
 
 at_end = []
@@ -460,7 +457,8 @@ class Gate:
         data = struct.pack("<I", len(data)) + data
         anc = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         n = self.sock.sendmsg([data], anc)
-        self.sock.sendall(data[n:])
+        if n < len(data):  # even nothing cannot be sent to one that has read it all and is gone
+            self.sock.sendall(data[n:])
 
     def recv(self, want=None, timeout=15):
         self.sock.settimeout(timeout)
