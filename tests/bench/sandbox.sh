@@ -33,9 +33,9 @@ def bare(args, n):
     return times
 
 
-def start(code, n, session=False, preload=()):
+def start(code, n, session=False, preload=(), pause=0):
     spec = {'share': SHARE, 'files': {'t.py': code}, 'calls': [{'file': 't.py', 'func': 'f'}],
-            'bench': n, 'session': session, 'preload': list(preload)}
+            'bench': n, 'session': session, 'preload': list(preload), 'pause': pause}
     process = subprocess.Popen([SBX], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdin.write(json.dumps(spec).encode())
     process.stdin.close()
@@ -50,7 +50,7 @@ def times(process):
 
 
 def row(name, ratio, note=''):
-    print('%-58s %8.3f  %s' % (name, ratio, note))
+    print('%-75s %8.3f  %s' % (name, ratio, note))
 
 
 mid = statistics.median
@@ -70,12 +70,15 @@ for _ in range(8):
 base = mid(cold)
 row('a cold call / bare bwrap, python3 -I -c pass', base / mid(plain), '%.1f ms' % (base * 1e3))
 row('a cold call / the same with /proc masked alike', base / mid(alike))
-warm = times(start(NONE, 300, session=True))[1:]
-row('a call in a session / a cold call, no import', mid(warm) / base, '%.2f ms' % (mid(warm) * 1e3))
-for name, code in (('pandas, matplotlib', HEAVY), ('a plot', PLOT)):
-    first = mid(times(start(code, 5)))
-    again = mid(times(start(code, 60, session=True, preload=('pandas', 'matplotlib')))[1:])
-    row('a call in a session / a cold call, ' + name, again / first, '%.2f ms' % (again * 1e3))
+# As a caller meets it, some time after the one before; and with no time between, where the session's own work
+# between two calls is part of it.
+PAUSE = 50
+for name, code, n, preload in (('no import', NONE, 100, ()), ('pandas, matplotlib', HEAVY, 40, ('pandas', 'matplotlib')),
+                               ('a plot', PLOT, 40, ('pandas', 'matplotlib'))):
+    first = base if code is NONE else mid(times(start(code, 5)))
+    for when, pause in (('', PAUSE), (', at once after another', 0)):
+        again = mid(times(start(code, n, session=True, preload=preload, pause=pause))[1:])
+        row('a call in a session / a cold call, %s%s' % (name, when), again / first, '%.2f ms' % (again * 1e3))
 
 
 def at_once(n, calls):

@@ -235,6 +235,47 @@ def killed_idle(box):
 
 
 @test
+def rehearsed(box):
+    """a call finds the same whether it comes at once or finds its process waiting; then little is left to copy"""
+    code = '''
+def faults(): return int(open('/proc/self/stat').read().rsplit(')', 1)[1].split()[7])
+import builtins, pandas, random, signal, sys, threading, time, warnings
+def f():
+    found = [sorted(sys.modules), sys.path, sys.argv, sorted(vars(builtins)), [str(f) for f in warnings.filters],
+             sorted(__import__('os').listdir('/proc/self/fd')), threading.active_count(), str(signal.getsignal(2)),
+             [str(type(f)) for f in sys.meta_path], EV_KEYS, INPUTS, sys.gettrace(), sys.stdout.line_buffering]
+    before = faults()
+    n = int(pandas.DataFrame({'b': [3, 4]}).b.sum())
+    return found, faults() - before, n, random.random()
+'''
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        calls = [{'file': 'tool.py', 'func': 'f', 'timeout': 20000, **await_} for await_ in
+                 ({}, {}, {'await': place + '/waited'})]
+        process = box.start(code, session=True, stream=True, calls=calls, preload=['pandas'])
+        for n in range(2):
+            same(process.stdout.readline(), b'done\n')
+        called = wait_for(lambda: (lambda d: d if len(d) >= 3 else None)(descendants(process.pid)), 'the next process')
+
+        def waits():
+            with open('/proc/%d/stat' % max(called)) as file:
+                return file.read().rsplit(')', 1)[1].split()[0] == 'S'
+        wait_for(waits, 'it waits')
+        open(place + '/waited', 'w').close()
+        same(process.stdout.readline(), b'done\n')
+        got = json.loads(process.stdout.read())['calls']
+        process.wait()
+    for call in got:
+        status(call, 'ok')
+    first, second, waited = [json.loads(call['result']) for call in got]
+    same(second[0], first[0])
+    same(waited[0], first[0])
+    same([first[2], waited[2]], [7, 7])
+    true(waited[1] < 150, (waited[1], second[1]))  # without the rehearsal, about 450
+    true(len({first[3], second[3], waited[3]}) == 3, 'each has its own random numbers')
+
+
+@test
 def killed_parts(box):
     """26: SIGKILL of any one process of the sandbox ends the call, and leaves nothing"""
     code = 'import time\ndef f(): time.sleep(60)'

@@ -8,7 +8,8 @@
  *
  * A call's "await" is a file that it waits for before it begins; "stream" says "done" after each.
  * "accept": takes N connections on the listeners, answers each with a line, while calls run.
- * "bench": N repeats the one call N times and reports each time in microseconds.
+ * "bench": N repeats the one call N times and reports each time in microseconds; "pause": MS lies
+ * between two, which isn't counted.
  */
 #include "base/file.h"
 #include "base/json.h"
@@ -227,13 +228,14 @@ static size_t count_fds(void)
 }
 
 /* A session: one sandbox, N calls. Else N sandboxes of one call each. */
-static int bench(const struct sandbox_spec *spec, json_t *call, size_t n)
+static int bench(const struct sandbox_spec *spec, json_t *call, size_t n, size_t pause_ms)
 {
 	struct sandbox *sb = NULL;
 	struct err e = {0};
 	json_t *times = json_array();
 	size_t fds = count_fds();
 	for (size_t i = 0; i < n; i++) {
+		usleep((useconds_t)pause_ms * 1000);
 		int64_t begun = now_us();
 		if (!sb && sandbox_open(&sb, spec, &e) < 0)
 			return fail(&e);
@@ -320,7 +322,7 @@ static int run(json_t *spec)
 	json_t *first = json_array_get(json_object_get(spec, "calls"), 0);
 	size_t n = number(spec, "bench");
 	fill_spec(&s, &l, spec);
-	int code = n ? bench(&s, first, n) : run_calls(&s, spec);
+	int code = n ? bench(&s, first, n, number(spec, "pause")) : run_calls(&s, spec);
 	free_lists(&l);
 	json_decref(spec);
 	return code;
