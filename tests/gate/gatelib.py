@@ -443,7 +443,7 @@ class Gate:
             s.close()
         self.ca = self.recv("ready")["ca"]
         self.ctx = ssl.create_default_context(cadata=self.ca)
-        self.deadline = 25000
+        self.deadline = 120000  # a slow machine is no fault of the gate
         at_end.append(self.stop)
 
     def stop(self):
