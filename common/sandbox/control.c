@@ -10,7 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define KILL_MS 1000
+/*
+ * For a session to kill what a call left, and say so; else all of it dies. Nothing of the call runs
+ * any more in most of this: it is process 1 that has to be scheduled beside 64 others, and to reap.
+ */
+#define KILL_MS 5000
 #define MESSAGE_MAX ((size_t)256 << 20)
 #define LOOK_MS 200
 /* 'A', the call's number; then kind and length of the one frame. */
