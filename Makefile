@@ -98,14 +98,14 @@ demo: deps
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@share/demo/demo.sh $(O)
 
-# The long ones first, so that none is left to run alone; more at once than processors, as many wait.
+# The long ones first, so that none is left to run alone; one more at once than processors, as many wait.
 LONG := $(patsubst %,tests/%.t,sandbox/many fuzz/scan sandbox/processes shell/tab cli/hygiene \
 	cli/state-crash cli/conn-call mcp/protocol sandbox/call sandbox/buyer)
 TESTS ?= $(LONG) $(filter-out $(LONG),$(wildcard tests/*/*.t))
 check: deps-test
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all check-programs
 	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests \
-		prove --timer --merge --failures --comments -j$$((2 * $$(nproc))) $(UNIT) $(TESTS)
+		prove --timer --merge --failures --comments -j$$(($$(nproc) + 1)) $(UNIT) $(TESTS)
 
 bench:
 	@share/install-deps build run test bench
