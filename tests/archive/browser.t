@@ -11,10 +11,11 @@ from pathlib import Path
 HERE = Path(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 sys.dont_write_bytecode = True
-from fill import open_db, until
+from fill import open_db
 from sample import HOSTILE, fill_gallery
 from serving import Serving
 from tap import T
+from waiting import until
 
 
 def modules():
@@ -60,7 +61,7 @@ with T() as t:
             checks += 1
             t.ok(c["ok"], c["what"], json.dumps(c["detail"], ensure_ascii=False))
         t.ok(node.wait() == 0 and checks > 80, f"the browser made {checks} checks")
-        t.ok(until(lambda: fetched(t, "rchart1", "leads.png"), "the mark"),
+        t.ok(until(lambda: fetched(t, "rchart1", "leads.png"), "the mark", 20),
              "the picture that the buyer looked at is fetched")
         t.ok(fetched(t, "rchart1", "leads.csv") is None and fetched(t, "rheat1", "heat.png") is None,
              "what only the owner took is not")

@@ -1,7 +1,6 @@
 """Runs and artifacts put straight into a state, for tests that are not about running."""
 import hashlib
 import sqlite3
-import time
 from pathlib import Path
 
 BASE = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -46,14 +45,3 @@ def add_artifact(db, home, run, name, data, kind="application/octet-stream", *, 
 
 def add_withheld(db, run, position, name, why):
     db.execute("INSERT INTO withheld VALUES (?,?,?,?)", (run, position, name, why))
-
-
-def until(check, what, seconds=20):
-    """Polls a condition; a deadline that passes is an error."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        got = check()
-        if got:
-            return got
-        time.sleep(0.01)
-    raise AssertionError(f"not in time: {what}")

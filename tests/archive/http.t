@@ -12,10 +12,11 @@ from urllib.parse import quote, unquote
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), HERE]
 sys.dont_write_bytecode = True
-from fill import BASE, add_artifact, add_run, object_path, open_db, until
+from fill import BASE, add_artifact, add_run, object_path, open_db
 from sample import HOSTILE, HTML, SVG, fill_gallery
 from serving import Serving, status
 from tap import T
+from waiting import until
 
 CLOCK = r'''
 #define _GNU_SOURCE
@@ -258,9 +259,9 @@ with T() as t:
         s.ask("get/rchart1/leads.csv", "HEAD")
         t.ok(fetched(t, "rchart1", "leads.csv") is None, "nor is HEAD")
         s.ask("get/rchart1/leads.csv")
-        t.ok(until(lambda: fetched(t, "rchart1", "leads.csv"), "the mark"), "a download is")
+        t.ok(until(lambda: fetched(t, "rchart1", "leads.csv"), "the mark", 20), "a download is")
         s.ask("raw/rchart1/leads.png")
-        t.ok(until(lambda: fetched(t, "rchart1", "leads.png"), "the mark"), "so is a picture shown")
+        t.ok(until(lambda: fetched(t, "rchart1", "leads.png"), "the mark", 20), "so is a picture shown")
         with socket.socket() as half:
             half.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             half.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -268,10 +269,10 @@ with T() as t:
             half.sendall(f"GET {s.base}get/rbig1/big.bin HTTP/1.1\r\nHost: {s.host}\r\n"
                          f"Cookie: {s.cookie}\r\n\r\n".encode())
             half.recv(1000)
-        until(lambda: s.ask("").status == 200, "another request")
+        until(lambda: s.ask("").status == 200, "another request", 20)
         t.ok(fetched(t, "rbig1", "big.bin") is None, "half a download is not")
         t.ok(len(s.ask("get/rbig1/big.bin").body) == 5_000_000 and
-             until(lambda: fetched(t, "rbig1", "big.bin"), "the mark"), "control: the whole is")
+             until(lambda: fetched(t, "rbig1", "big.bin"), "the mark", 20), "control: the whole is")
     t.fails(2, "a buyer's name is checked", "evctl-artifact", "serve", "--buyer", "No Such/Name", hint="")
 
     # ---- many runs

@@ -6,8 +6,8 @@ import socket
 import subprocess
 from urllib.parse import urlsplit
 
-from fill import until
 from tap import BIN
+from waiting import until
 
 
 class Serving:
@@ -17,7 +17,7 @@ class Serving:
             self.process = subprocess.Popen([BIN / "evctl-artifact", "serve", *args], env=t.env,
                                             stdin=subprocess.DEVNULL, stdout=out,
                                             stderr=subprocess.PIPE)
-        self.link = until(lambda: self.out.read_text().strip() or self.process.poll(), "the link")
+        self.link = until(lambda: self.out.read_text().strip() or self.process.poll(), "the link", 20)
         url = urlsplit(str(self.link))
         self.host, self.port = url.netloc, url.port
         self.base = url.path[:-len("open")]

@@ -1,9 +1,7 @@
 #!/usr/bin/python3
 """The chain from end to end, and where its key is while a run is held open: nowhere to be seen."""
 import base64
-import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -11,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from crm import Crm
-from tap import BIN, T, wait_for
+from tap import BIN, T
+from waiting import wait_for
 
 KEY = "sk-live-4f9a7c11e0d2b8"
 CODE = '''

@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 """Keys in runs: who gives them, where they may not turn up, what is withheld, exit 14."""
-import base64
 import json
 import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T, wait_for
+from tap import BIN, T
+from waiting import wait_for
 
 KEY = "sk_live_7Qp+/\"é<>x Zw9"
 PLAIN = "hunter-hunter-77"

@@ -10,7 +10,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T, wait_for
+from tap import BIN, T
+from waiting import alive, wait_for
 
 YAML = """name: s
 tools:
@@ -66,14 +67,6 @@ def give(what='value'):
     return v[::-1]
 '''
 KEY = "a-key-of-the-test-1"
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def below(root):

@@ -10,7 +10,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T, wait_for
+from tap import BIN, T
+from waiting import wait_for
 
 YAML = """name: f
 tools:

@@ -6,10 +6,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T, wait_for
+from tap import BIN, T
+from waiting import state_of, wait_for
 
 KEY = "stalled-key-abcdefghijklmnop-0123456789"
 YAML = """name: e
@@ -27,11 +27,6 @@ def put(name, s=0):
     time.sleep(s)
     return name
 '''
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
 
 
 def maps_with(pid, needle):

@@ -271,7 +271,7 @@ def run():
     s = g.dial()
     s.sendall(b"POST /hash HTTP/1.1\r\nHost: api.x.example\r\nTransfer-Encoding: chunked\r\n\r\n"
               b"5\r\nhello\r\n")
-    wait_for(lambda: up.seen[-1].data.endswith(b"hello\r\n"), 10, "the first chunk upstream")
+    until(lambda: up.seen[-1].data.endswith(b"hello\r\n"), "the first chunk upstream", 10)
     ok(True, "an upload streams: its first chunk is there before its last is sent")
     s.sendall(b"0\r\n\r\n")
     ok(s.recv(65536).startswith(b"HTTP/1.1 200"), "and is answered")

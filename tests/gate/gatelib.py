@@ -9,6 +9,9 @@ import threading, time, traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../lib"))
+from waiting import alive, until  # noqa: E402
+
 BIN = os.environ.get("EVCTL_BIN", os.path.join(HERE, "../../build/bin"))
 PUBLIC = "93.184.216.34"  # on lo, in the namespace: as good as any public address
 PUBLIC2 = "93.184.216.35"
@@ -136,16 +139,6 @@ def tempdir():
         pid = os.getpid()
         at_end.append(lambda: os.getpid() == pid and shutil.rmtree(_dir[0], ignore_errors=True))
     return _dir[0]
-
-
-def wait_for(cond, seconds=10, what="a condition"):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        got = cond()
-        if got:
-            return got
-        time.sleep(0.005)
-    raise AssertionError("timed out waiting for " + what)
 
 
 # ---- certificates ----
@@ -389,7 +382,7 @@ http { access_log off; client_body_temp_path %(d)s/b; proxy_temp_path %(d)s/p;
                 return True
             except OSError:
                 return False
-        wait_for(up, 10, "nginx")
+        until(up, "nginx", 10)
         return self
 
 

@@ -146,7 +146,7 @@ def run():
             got = None
         ok(got and got.gate == "leak", "split across writes, after %d bytes: 403" % lead, got)
         s.close()
-    wait_for(lambda: all(raw[:9] not in s.data for s in up.seen), 1, "nothing of the split key upstream")
+    until(lambda: all(raw[:9] not in s.data for s in up.seen), "nothing of the split key upstream", 1)
     ok(True, "and not one byte of the key went up")
     eq(g.get("/", host="free.x.example", method="POST", body=b"harmless " + raw[:-1]).status, 200,
        "all but its last byte: 200, that is not it")

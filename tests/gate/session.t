@@ -33,7 +33,7 @@ def run():
     ok(kept.recv(65536).startswith(b"HTTP/1.1 200"), "a kept connection")
     busy = g.dial()
     busy.sendall(b"GET /slow HTTP/1.1\r\nHost: api.x.example\r\n\r\n")
-    wait_for(lambda: now[0] == 1, 10, "the slow request")
+    until(lambda: now[0] == 1, "the slow request", 10)
     start = time.monotonic()
     events = g.end()
     ok(time.monotonic() - start < 2, "the call ends at once, a request under way or not")
@@ -90,7 +90,7 @@ def run():
     threads = [threading.Thread(target=lambda: answers.append(g.get("/slow").status)) for _ in range(100)]
     for t in threads:
         t.start()
-    wait_for(lambda: now[0] == 64, 15, "64 requests")
+    until(lambda: now[0] == 64, "64 requests", 15)
     hold.set()
     for t in threads:
         t.join()
@@ -152,17 +152,11 @@ def run():
         os.rename(os.path.join(tempdir(), "pid"), os.path.join(tempdir(), "pid2"))
         time.sleep(60)
     path = os.path.join(tempdir(), "pid2")
-    wait_for(lambda: os.path.exists(path), 10, "the other supervisor")
+    until(lambda: os.path.exists(path), "the other supervisor", 10)
     gate_pid = int(open(path).read())
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-
-    def dead():
-        try:
-            return open("/proc/%d/stat" % gate_pid).read().split(") ")[1][0] == "Z"
-        except OSError:
-            return True
-    wait_for(dead, 5, "the gate's end")
+    until(lambda: not alive(gate_pid), "the gate's end", 5)
     ok(True, "the supervisor is killed: so is its gate")
 
 

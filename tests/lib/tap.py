@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import termios
-import time
 import traceback
 from pathlib import Path
 
@@ -27,17 +26,6 @@ KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_
 
 
 USER = 65532  # has no files and no processes; another than that of tests/sandbox, which count theirs
-
-
-def wait_for(cond, seconds=20):
-    """What cond gives once that is true, or None when the time is over."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        got = cond()
-        if got:
-            return got
-        time.sleep(0.005)
-    return None
 
 
 def on_terminal(argv, env, columns=80):

@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 sys.dont_write_bytecode = True
 from tap import BIN, T  # noqa: E402
+from waiting import alive, wait_for  # noqa: E402
 
 MODERN = "2026-07-28"
 LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
@@ -219,20 +219,7 @@ class Raw:
 
 def gone(pid, seconds=10):
     """Whether a process is no more, within so many seconds."""
-    return wait_for(lambda: not os.path.exists(f"/proc/{pid}") or
-                    open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z", seconds)
-
-
-def wait_for(cond, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            if cond():
-                return True
-        except FileNotFoundError:
-            return True
-        time.sleep(0.01)
-    return False
+    return wait_for(lambda: not alive(pid), seconds)
 
 
 def descendants(pid):

@@ -267,7 +267,7 @@ with T() as t:
 
         # cancelled while it runs, while it waits, and too late
         c.post("tools/call", {"name": "sleep", "arguments": {"s": 20}}, id="long", token="t2")
-        t.ok(wait_for(lambda: c.next(5).get("params", {}).get("progressToken") == "t2"), "it runs")
+        t.ok(wait_for(lambda: c.next(5).get("params", {}).get("progressToken") == "t2", 10), "it runs")
         c.post("tools/call", {"name": "sleep", "arguments": {"s": 20}}, id="never")
         begun = time.monotonic()
         for id in ("never", "long", "unknown"):
@@ -322,8 +322,8 @@ with T() as t:
     def running(c):
         c.hello()
         c.post("tools/call", {"name": "sleep", "arguments": {"s": 24}}, id="x", token="t")
-        wait_for(lambda: c.next(10).get("method") == "notifications/progress")
-        wait_for(lambda: len(descendants(c.p.pid)) > 1)
+        wait_for(lambda: c.next(10).get("method") == "notifications/progress", 10)
+        wait_for(lambda: len(descendants(c.p.pid)) > 1, 10)
         return descendants(c.p.pid)
 
     with Raw(t) as c:
@@ -366,7 +366,7 @@ with T() as t:
     client.stdin.write(lines.encode())
     client.stdin.close()
     server = int(client.stdout.readline())
-    wait_for(lambda: len(descendants(server)) > 1)
+    wait_for(lambda: len(descendants(server)) > 1, 10)
     kids = descendants(server)
     client.kill()
     client.wait()

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """27: a thousand runs in a row, fifty sessions at once: nothing is left of them, and none hears of another."""
-import ctypes
 import json
 import os
 import re
@@ -10,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T, as_both, wait_for
+from tap import BIN, T, as_both
+from waiting import adopt_orphans, wait_for
 
 # A thousand as whoever runs the tests; fewer as the other of the two, where root is both.
 RUNS = int(os.environ.get("EVCTL_RUNS") or (200 if os.environ.get("EVCTL_TEST_AS") == "user" else 1000))
 SESSIONS = 50
-PR_SET_CHILD_SUBREAPER = 36
 YAML = """name: m
 tools:
   - {name: mark, entry: "m.py:mark"}
@@ -74,8 +73,7 @@ def cgroups(pids):
 
 as_both(__file__)
 with T() as t:
-    # Whoever loses its parent below this process becomes its child, and so can be counted.
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     t.init()
     t.good("evctl-host", "add", "a.example")
     src = t.expert("m", {"m.py": CODE}, YAML)

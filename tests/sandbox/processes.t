@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """What processes of a tool may try, and that nothing of them is left."""
 
-import ctypes
 import errno
 import glob
 import json
@@ -14,6 +13,8 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+from waiting import adopt_orphans, state_of, until
 from lib import USER, main, note, same, show, status, test, true
 
 
@@ -50,14 +51,12 @@ def descendants(pid):
     return found
 
 
-def wait_for(condition, what, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        got = condition()
-        if got:
-            return got
-        time.sleep(0.01)
-    raise AssertionError('never: ' + what)
+def all_up(process):
+    """The processes of a sandbox, once there are all that a run has at least."""
+    def enough():
+        found = descendants(process.pid)
+        return found if len(found) >= 3 else None
+    return until(enough, 'all processes up', 10)
 
 
 def gone(pids):
@@ -69,7 +68,7 @@ def gone(pids):
             except ChildProcessError:
                 pass
         return not any(os.path.exists('/proc/%d' % p) for p in pids)
-    wait_for(all_gone, 'gone %r' % pids)
+    until(all_gone, 'gone %r' % pids, 10)
 
 
 HANGS = {
@@ -200,7 +199,7 @@ def killed_supervisor(box):
             while time.monotonic() < end:
                 pass
         else:
-            wait_for(lambda: inside(marker), 'the tool running')
+            until(lambda: inside(marker), 'the tool running', 10)
         pids = descendants(process.pid)
         seen += len(pids) > 0
         process.kill()
@@ -221,8 +220,7 @@ def killed_idle(box):
         process = box.start(code, session=True, stream=True, calls=calls)
         open(place + '/0', 'w').close()
         same(process.stdout.readline(), b'done\n')
-        waiting = max(wait_for(lambda: (lambda d: d if len(d) >= 3 else None)(descendants(process.pid)),
-                               'the process that waits'))
+        waiting = max(all_up(process))
         os.kill(waiting, signal.SIGKILL)
         for n in (1, 2):
             open('%s/%d' % (place, n), 'w').close()
@@ -255,12 +253,8 @@ def f():
         process = box.start(code, session=True, stream=True, calls=calls, preload=['pandas'])
         for n in range(2):
             same(process.stdout.readline(), b'done\n')
-        called = wait_for(lambda: (lambda d: d if len(d) >= 3 else None)(descendants(process.pid)), 'the next process')
-
-        def waits():
-            with open('/proc/%d/stat' % max(called)) as file:
-                return file.read().rsplit(')', 1)[1].split()[0] == 'S'
-        wait_for(waits, 'it waits')
+        called = all_up(process)
+        until(lambda: state_of(max(called)) == 'S', 'it waits', 10)
         open(place + '/waited', 'w').close()
         same(process.stdout.readline(), b'done\n')
         got = json.loads(process.stdout.read())['calls']
@@ -284,8 +278,7 @@ def killed_parts(box):
         i = 0
         while n is None or i < n:
             process = box.start(code, 'f', session=session)
-            pids = wait_for(lambda: (lambda d: d if len(d) >= 3 else None)(descendants(process.pid)),
-                            'all processes up')
+            pids = all_up(process)
             n = len(pids)
             os.kill(pids[i], signal.SIGKILL)
             out = process.communicate(timeout=20)[0]
@@ -324,7 +317,7 @@ def leftovers(box):
     # The control: a run that is there has a group, where there are any.
     bounds = box.report('def f(): return 1', 'f')['bounds']
     process = box.start('import time\ndef f(): time.sleep(99)', 'f')
-    wait_for(lambda: len(descendants(process.pid)) >= 3, 'a run')
+    all_up(process)
     same(bounds == 'rlimit', not groups(process.pid))
     pids = descendants(process.pid)
     process.kill()
@@ -394,7 +387,7 @@ def control():
     same(len(box.value(code + 'f = control\n')), 10)
     holder = box.start(code + 'f = hold\n', 'f', timeout=20000)
     try:
-        wait_for(lambda: locked_at(MARK), 'the holder holding')
+        until(lambda: locked_at(MARK), 'the holder holding', 10)
         same(box.value(code + 'f = look\n'), [])
     finally:
         holder.kill()
@@ -474,7 +467,7 @@ def own():
     true(alone[-1]['ns/user'][0][0], 'what is its own can be locked')
     holder = box.start(code + 'def f():\n hold()\n time.sleep(60)', 'f', timeout=20000)
     try:
-        wait_for(lambda: locked_at(MARK), 'the holder holding')
+        until(lambda: locked_at(MARK), 'the holder holding', 10)
         same(box.value(code + 'f = look\n'), alone)
     finally:
         holder.kill()
@@ -614,7 +607,7 @@ def f():
 ''' % MARK
     holder = box.start(code, 'f', timeout=20000)
     try:
-        wait_for(lambda: locked_at(MARK), 'as many in flight as can be')
+        until(lambda: locked_at(MARK), 'as many in flight as can be', 10)
         usual = ['prlimit', '--nofile=1024']
         done = subprocess.run(usual + box.command, input=json.dumps(box.spec('def f(): return 1', 'f')).encode(),
                               stdout=subprocess.PIPE, timeout=60)
@@ -771,6 +764,5 @@ def f():
     same(after, before)
 
 
-PR_SET_CHILD_SUBREAPER = 36
-ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+adopt_orphans()
 main()
