@@ -529,8 +529,7 @@ static enum verdict kw_required(const struct ctx *c, const json_t *names)
 
 static enum verdict kw_dependent_required(const struct ctx *c, const json_t *map)
 {
-	FOR_MEMBERS(it, c->value)
-	{
+	FOR_MEMBERS (it, c->value) {
 		const char *key = json_object_iter_key(it);
 		const json_t *names = json_object_get(map, key);
 		enum verdict v = names ? need(c, names, key) : spend(c, 1);
@@ -542,8 +541,7 @@ static enum verdict kw_dependent_required(const struct ctx *c, const json_t *map
 
 static enum verdict kw_dependent_schemas(const struct ctx *c, const json_t *map)
 {
-	FOR_MEMBERS(it, c->value)
-	{
+	FOR_MEMBERS (it, c->value) {
 		const json_t *s = json_object_get(map, json_object_iter_key(it));
 		enum verdict v = s ? check_here(c, s) : spend(c, 1);
 		if (v)
@@ -554,8 +552,7 @@ static enum verdict kw_dependent_schemas(const struct ctx *c, const json_t *map)
 
 static enum verdict kw_properties(const struct ctx *c, const json_t *map)
 {
-	FOR_MEMBERS(it, c->value)
-	{
+	FOR_MEMBERS (it, c->value) {
 		const char *key = json_object_iter_key(it);
 		size_t n = json_object_iter_key_len(it);
 		const json_t *s = json_object_getn(map, key, n);
@@ -570,11 +567,9 @@ static enum verdict kw_properties(const struct ctx *c, const json_t *map)
 
 static enum verdict kw_pattern_properties(const struct ctx *c, const json_t *map)
 {
-	FOR_MEMBERS(it, c->value)
-	{
+	FOR_MEMBERS (it, c->value) {
 		const char *key = json_object_iter_key(it);
-		FOR_MEMBERS(p, map)
-		{
+		FOR_MEMBERS (p, map) {
 			enum verdict v = match(c, json_object_iter_key(p),
 				json_object_iter_key_len(p), key, json_object_iter_key_len(it));
 			if (v == VALID)
@@ -595,8 +590,7 @@ static enum verdict is_known(const struct ctx *c, const char *key, size_t n)
 	if (json_object_getn(sibling(c, "properties"), key, n))
 		return VALID;
 	const json_t *map = sibling(c, "patternProperties");
-	FOR_MEMBERS(p, map)
-	{
+	FOR_MEMBERS (p, map) {
 		enum verdict v =
 			match(c, json_object_iter_key(p), json_object_iter_key_len(p), key, n);
 		if (v != INVALID)
@@ -614,8 +608,7 @@ static enum verdict unknown_member(const struct ctx *c, const char *key)
 	invalid(c, &at, "no such member");
 	if (c->quiet)
 		return INVALID;
-	FOR_MEMBERS(it, sibling(c, "properties"))
-	{
+	FOR_MEMBERS (it, sibling(c, "properties")) {
 		const char *name = json_object_iter_key(it);
 		size_t len = json_object_iter_key_len(it);
 		if (n == 64 || len > 64 || !text_is_clean(name, len, false))
@@ -634,8 +627,7 @@ static enum verdict unknown_member(const struct ctx *c, const char *key)
 
 static enum verdict kw_additional_properties(const struct ctx *c, const json_t *schema)
 {
-	FOR_MEMBERS(it, c->value)
-	{
+	FOR_MEMBERS (it, c->value) {
 		const char *key = json_object_iter_key(it);
 		size_t n = json_object_iter_key_len(it);
 		if (spend(c, 1 + n / 32) < 0)
@@ -653,8 +645,7 @@ static enum verdict kw_additional_properties(const struct ctx *c, const json_t *
 
 static enum verdict kw_property_names(const struct ctx *c, const json_t *schema)
 {
-	FOR_MEMBERS(it, c->value)
-	{
+	FOR_MEMBERS (it, c->value) {
 		const char *key = json_object_iter_key(it);
 		struct place at = {c->at, key, 0};
 		struct ctx quiet = *c;
