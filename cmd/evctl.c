@@ -86,20 +86,34 @@ static int become(
 
 /* ---- help ---------------------------------------------------------------------------------- */
 
+/* Pages that are no program's. */
+static const struct topic {
+	const char *name, *page;
+	int section;
+	const char *help;
+} topics[] = {
+	{"contract", "evctl-contract", 7, "what every program promises"},
+	{"reads", "evctl-reads", 7, "what counts as a read of EV_KEYS"},
+	{"expert.yaml", "expert.yaml", 5, "the file that describes an expert"},
+};
+#define NTOPICS (sizeof topics / sizeof *topics)
+
 /* What a topic is called among the manual pages; false if it is none. */
 static bool find_page(const char *topic, char page[64], int *section)
 {
 	const char *noun = strncmp(topic, "evctl-", 6) == 0 ? topic + 6 : topic;
-	bool contract = strcmp(noun, "contract") == 0;
-	bool file = strcmp(topic, "expert.yaml") == 0;
-	*section = contract ? 7 : file ? 5 : 1;
+	for (size_t i = 0; i < NTOPICS; i++)
+		if (strcmp(noun, topics[i].name) == 0) {
+			*section = topics[i].section;
+			snprintf(page, 64, "%s", topics[i].page);
+			return true;
+		}
+	*section = 1;
 	if (strcmp(topic, "evctl") == 0 || strcmp(noun, "help") == 0)
 		snprintf(page, 64, "evctl");
-	else if (file)
-		snprintf(page, 64, "expert.yaml");
 	else if (strcmp(noun, "init") == 0)
 		snprintf(page, 64, "evctl-state");
-	else if (contract || is_noun(noun))
+	else if (is_noun(noun))
 		snprintf(page, 64, "evctl-%s", noun);
 	else
 		return false;
@@ -108,12 +122,12 @@ static bool find_page(const char *topic, char page[64], int *section)
 
 static int unknown_topic(const char *topic, struct err *e)
 {
-	const char *words[sizeof nouns / sizeof *nouns + 2];
+	const char *words[sizeof nouns / sizeof *nouns + NTOPICS];
 	size_t n = 0;
 	for (; nouns[n].name; n++)
 		words[n] = nouns[n].name;
-	words[n++] = "contract";
-	words[n++] = "expert.yaml";
+	for (size_t i = 0; i < NTOPICS; i++)
+		words[n++] = topics[i].name;
 	words[n] = NULL;
 	const char *near = nearest_word(topic, words);
 	err_set(e, ERR_NOTFOUND, "no help on '%.60s'", topic);
@@ -249,8 +263,8 @@ static bool complete(int n, char **words)
 	int noun = n > 0 ? find_noun(n - 1, words) : 0;
 	if (noun + 1 < n && strcmp(words[noun], "help") == 0) {
 		offer_nouns(words[n - 1]);
-		offer("contract", "what every program promises", words[n - 1]);
-		offer("expert.yaml", "the file that describes an expert", words[n - 1]);
+		for (size_t i = 0; i < NTOPICS; i++)
+			offer(topics[i].name, topics[i].help, words[n - 1]);
 		return true;
 	}
 	if (noun + 1 < n) {

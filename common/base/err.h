@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* The exit codes of every program; the numbers are part of the contract with scripts. */
+/* The exit codes of every program; scripts rely on the numbers (evctl-contract(7)). */
 enum err_code {
 	ERR_NONE = 0,
 	ERR_FAIL = 1,	      /* a failure not listed below */

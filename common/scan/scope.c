@@ -126,7 +126,7 @@ static struct scope *home(struct walk *w, struct scope *scope, const struct sym 
 	return nearest ? nearest : scope;
 }
 
-/* Whether a binding's value is worth a look: most cannot be anything that reads.md speaks of. */
+/* Whether a binding's value is worth a look: most are nothing that evctl-reads(7) speaks of. */
 static bool is_promising(const struct binding *b)
 {
 	if (b->kind == BIND_IMPORT || b->kind == BIND_STAR)

@@ -11,7 +11,7 @@
 #include "scan/scan.h"
 #include "scan/token.h"
 
-/* What an expression may be, as far as reads.md cares. A value is any set of these. */
+/* What an expression may be, as far as evctl-reads(7) cares. A value is any set of these. */
 enum value_bits {
 	VAL_DICT = 1 << 0, /* EV_KEYS itself */
 	/* its bound methods, in the order of value_method() */

@@ -44,7 +44,7 @@ struct conn_spec {
 /* Fills a zeroed conn; ERR_NOTFOUND with a near name, or the command that adds it. */
 int conn_find(struct state *st, const char *name, struct conn *c, struct err *e);
 bool conn_exists(struct state *st, const char *name);
-/* ERR_USAGE for what the contract refuses: wildcards, names, auth styles, addresses. */
+/* ERR_USAGE for what no connection may have: wildcards, names, auth styles, addresses. */
 int conn_check(const char *name, const struct conn_spec *s, struct err *e);
 /* value NULL: no key of the builder's; every grant is then the buyer's to pay. */
 int conn_add(struct state *st, const char *name, const struct conn_spec *s,

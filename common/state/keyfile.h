@@ -11,9 +11,10 @@
  */
 char *keyfile_place(const struct invocation *in, const char *dir, struct err *e);
 /*
- * Loads the first of the contract's places that exists; ERR_KEY if none does. *from is owned. Where
- * a file FILE.FINGERPRINT of the wanted public key lies beside it, that one is loaded: a change of
- * keys that was cut short, a restored older state, and states that share a key file need it.
+ * Loads the first of the places in evctl-contract(7) that exists; ERR_KEY if none does. *from is
+ * owned. Where a file FILE.FINGERPRINT of the wanted public key lies beside it, that one is loaded:
+ * a change of keys that was cut short, a restored older state, and states that share a key file
+ * need it.
  */
 int keyfile_find(const struct invocation *in, const char *dir,
 	const unsigned char public_key[SEAL_KEY_BYTES], struct secret *key, char **from,

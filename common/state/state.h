@@ -58,7 +58,7 @@ int state_finish(struct state *st, int r, const char *action, const char *object
 int audit_verify(struct state *st, int64_t *rows, struct err *e);
 json_t *audit_list(struct state *st, struct err *e);
 
-/* Names by the contract's grammar; ERR_USAGE that shows the rule. */
+/* Names by the grammar in evctl-contract(7); ERR_USAGE that shows the rule. */
 int name_check_credential(const char *name, struct err *e);
 int name_check(const char *what, const char *name, struct err *e); /* expert, tool, buyer, ... */
 

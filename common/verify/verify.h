@@ -29,7 +29,7 @@ struct verify_input {
 };
 
 /*
- * The verdict as `evctl-verify -o json` prints it. Beside the contract's members it has
+ * The verdict as `evctl-verify -o json` prints it. Beside the members in evctl-verify(1) it has
  * `optional_missing`, as `missing` but for optional reads, and `buyer_keys: [{name, host}]`, the
  * keys that buyers bring. NULL without memory.
  */

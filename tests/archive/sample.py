@@ -75,7 +75,7 @@ def tone():
 
 
 def fill_gallery(home, hostile=True):
-    """Runs of the builder, of acme and of zeta. Returns nothing: the names below are the contract."""
+    """Runs of the builder, of acme and of zeta. Returns nothing: tests rely on the names below."""
     db = open_db(home)
 
     def put(run, name, data, kind="application/octet-stream", inline=False, **kw):

@@ -27,7 +27,7 @@ with T() as t:
     have = {p.name for p in pages.iterdir()}
     for p in programs:
         t.ok(p + (".8" if p == "evctl-egress" else ".1") in have, f"{p} has a page", have)
-    t.ok({"evctl-contract.7", "expert.yaml.5"} <= have, "so have the contract and expert.yaml")
+    t.ok({"evctl-contract.7", "evctl-reads.7", "expert.yaml.5"} <= have, "so have the contract and expert.yaml")
     stray = [p.stem for p in TEXT.glob("*.mdoc") if p.stem not in programs]
     t.ok(not stray, "no page is for a program that is none", stray)
 
@@ -84,6 +84,25 @@ with T() as t:
     variables = set(re.findall(r'getenv\("(\w+)"\)', source)) - {"HOME"}
     t.ok(variables and all(v in contract for v in variables), "every environment variable", variables)
 
+    # evctl-reads(7) against the scanner: the comment at a line's end is what verify says of the line
+    page = (TEXT / "evctl-reads.7").read_text().replace("\\-", "-").replace("\\&", "")
+    blocks, looked, wrong = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed", page, re.M | re.S), 0, []
+    for i, block in enumerate(blocks):
+        folder = t.dir / f"reads{i}"
+        folder.mkdir()
+        (folder / "tool.py").write_text(block)
+        (folder / "expert.yaml").write_text("name: x\ndescription: x\ntools: [{name: x, description: x, entry: tool.py}]\n")
+        found = t.run("evctl-verify", f"{folder}/", "-o", "json").json
+        for n, line in enumerate(block.splitlines(), 1):
+            kind, *names = line.partition("#")[2].split() or [None]
+            have = {(x["kind"], x["name"]) for x in found["reads"] if x["line"] == n}
+            have |= {("dynamic", None) for x in found["dynamic"] if x["line"] == n}
+            want = {"dynamic": {("dynamic", None)}, "no": set(), None: set()}.get(kind, {(kind, x) for x in names})
+            looked += kind is not None
+            if have != want:
+                wrong.append((line, have))
+    t.ok(not wrong and looked >= 20, "evctl-reads(7): each example is what it says", wrong or looked)
+
     # the gate's reasons against the gate
     source = "".join((ROOT / f"common/gate/{n}.c").read_text() for n in ("policy", "request"))
     reasons = {w for call in re.findall(r"\brefuse\((.*?)\);", source, re.S)
@@ -115,7 +134,7 @@ with T() as t:
     # help on a topic
     env = {**t.env, "PATH": os.environ["PATH"], "TERM": "xterm", "MANPAGER": "cat", "MANWIDTH": "80"}
     for topic, want in [(p.removeprefix("evctl-"), p.upper() + "(1)") for p in specs] + [
-            ("contract", "EVCTL-CONTRACT(7)"), ("expert.yaml", "EXPERT.YAML(5)"), ("evctl-cred", "EVCTL-CRED(1)"),
+            ("contract", "EVCTL-CONTRACT(7)"), ("reads", "EVCTL-READS(7)"), ("expert.yaml", "EXPERT.YAML(5)"), ("evctl-cred", "EVCTL-CRED(1)"),
             ("init", "EVCTL-STATE(1)")]:
         out, code = on_terminal([str(BIN / "evctl"), "help", topic], env)
         t.ok(code == 0 and want in out, f"evctl help {topic}", out[:600])

@@ -179,7 +179,7 @@ with T() as t:
     x = r.json
     t.ok(r.code == 0 and r.err == "" and r.out.count("\n") == 1 and list(x) == [
         "run", "expert", "version", "tool", "session", "status", "result", "artifacts", "withheld",
-        "ms"], "the envelope has the contract's members, on one line", r)
+        "ms"], "the envelope has its documented members, on one line", r)
     t.ok(re.fullmatch(RUN, x["run"]) and x["expert"] == "t" and x["version"] == "draft" and
          x["tool"] == "files" and x["session"] is None and x["status"] == "ok" and
          x["result"] == 2 and x["withheld"] == [] and 0 < x["ms"] < 60000, "and says what happened", r)

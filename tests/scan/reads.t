@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# Every clause of the scanner's conventions (reads.md), case by case, from tests/scan/cases/*.txt.
+# Every rule of evctl-reads(7), case by case, from tests/scan/cases/*.txt.
 #
 # A case begins with "=== what it shows". Its files begin with "--- NAME" (tool.py if there is none).
 # What is expected stands behind "#!" on the line that it is expected of, comma-separated:

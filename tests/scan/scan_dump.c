@@ -1,5 +1,5 @@
 /*
- * Scans the *.py files beneath each directory named and prints, a line each, the JSON of reads.md:
+ * Scans the *.py files beneath each directory named and prints, a line each, one JSON object:
  * {"reads":[{name,file,line,kind}],"dynamic":[{file,line,why}],"env_mistakes":[{name,file,line}],
  * "syntax_error":bool} and, for our own tests, "syntax_errors", "imports" and, with -e FILE, what
  * that entry file reaches.
