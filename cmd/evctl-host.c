@@ -1,10 +1,10 @@
 /* evctl-host: the hosts that code may reach, and what each injects. */
 #include "base/file.h"
 #include "base/output.h"
-#include "gate/addr.h"
+#include "net/addr.h"
 #include "state/capem.h"
-#include "state/livenames.h"
 #include "state/host.h"
+#include "state/livenames.h"
 
 #include <stdio.h>
 #include <string.h>

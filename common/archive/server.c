@@ -3,7 +3,7 @@
 #include "archive/page.h"
 
 #include "base/file.h"
-#include "sandbox/magic.h"
+#include "base/magic.h"
 #include "state/objects.h"
 #include "state/run.h"
 

@@ -1,8 +1,8 @@
 #include "broker/call.h"
 #include "base/file.h"
+#include "base/magic.h"
 #include "broker/scrub.h"
 #include "gate/b64.h"
-#include "sandbox/magic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define EVCTL_BROKER_URL_H
 
 #include "base/err.h"
-#include "gate/host.h"
+#include "net/hostname.h"
 
 #include <stdbool.h>
 #include <stdint.h>

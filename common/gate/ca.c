@@ -1,6 +1,6 @@
 #include "gate/ca.h"
 
-#include "gate/host.h"
+#include "net/hostname.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
@@ -16,7 +16,7 @@
 #define DAYS 90
 
 struct entry {
-	struct ca_leaf leaf;
+	struct http_leaf leaf;
 	struct entry *next;
 	char name[HOST_MAX];
 };
@@ -197,8 +197,9 @@ static struct entry *find_or_make(struct ca *ca, const char *name)
 	return en;
 }
 
-struct ca_leaf *ca_leaf(struct ca *ca, const char *name)
+struct http_leaf *ca_leaf(void *arg, const char *name)
 {
+	struct ca *ca = arg;
 	pthread_mutex_lock(&ca->lock);
 	struct entry *en = find_or_make(ca, name);
 	pthread_mutex_unlock(&ca->lock);

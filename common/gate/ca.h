@@ -6,26 +6,19 @@
 #ifndef EVCTL_GATE_CA_H
 #define EVCTL_GATE_CA_H
 
-#include "base/err.h"
-
-#include <gnutls/abstract.h>
+#include "net/http_conn.h"
 
 struct ca;
-
-struct ca_leaf {
-	gnutls_pcert_st cert;
-	gnutls_privkey_t key; /* shared by all leaves */
-};
 
 struct ca *ca_new(struct err *e);
 void ca_free(struct ca **ca);
 /* The certificate that the sandbox trusts; owned by ca. */
 const char *ca_pem(const struct ca *ca);
 /*
- * The leaf for a canonical name; owned by ca and valid until ca_forget(). NULL when it can't be
- * made, or when this call has asked for too many names.
+ * The leaf for a canonical name (an http_leaf_fn of a struct ca); owned by ca and valid until
+ * ca_forget(). NULL when it can't be made, or when this call has asked for too many names.
  */
-struct ca_leaf *ca_leaf(struct ca *ca, const char *name);
+struct http_leaf *ca_leaf(void *ca, const char *name);
 /* Between calls, when nobody uses a leaf: forgets them if they are many. */
 void ca_forget(struct ca *ca);
 

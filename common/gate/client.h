@@ -18,7 +18,7 @@
 
 /* One attached host, frozen for a call. */
 struct gate_row {
-	const char *host;   /* canonical: "api.x.example" or "*.x.example" (gate/host.h) */
+	const char *host;   /* canonical: "api.x.example" or "*.x.example" (net/hostname.h) */
 	uint16_t port;	    /* 443 when is_default */
 	bool is_default;    /* declared without a port: 443 with TLS, and 80 plain */
 	bool plain;	    /* keys may go over plain HTTP; on another port: it speaks plain HTTP */

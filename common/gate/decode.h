@@ -5,7 +5,7 @@
 #ifndef EVCTL_GATE_DECODE_H
 #define EVCTL_GATE_DECODE_H
 
-#include "gate/http.h"
+#include "net/http.h"
 
 #include <stddef.h>
 

@@ -8,8 +8,8 @@
 #ifndef EVCTL_GATE_POLICY_H
 #define EVCTL_GATE_POLICY_H
 
-#include "gate/host.h"
-#include "gate/http.h"
+#include "net/hostname.h"
+#include "net/http.h"
 
 #include <stdbool.h>
 #include <stddef.h>

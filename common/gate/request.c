@@ -22,7 +22,7 @@ struct refusal {
 
 struct request {
 	struct call *call;
-	struct conn *c;
+	struct http_conn *c;
 	char *raw; /* the head's own copy: the window moves on under the body */
 	size_t raw_len;
 	struct http_head head;
@@ -83,9 +83,9 @@ static int refuse_leak(struct request *r)
 /* 1 there is one, 0 the connection ended, -1 refused. */
 static int read_head(struct request *r)
 {
-	struct conn *c = r->c;
+	struct http_conn *c = r->c;
 	size_t from = 0;
-	conn_compact(c);
+	http_conn_compact(c);
 	for (;;) {
 		ssize_t n = http_head_end(c->in ? c->in : "", c->len, &from);
 		if (n > HTTP_HEAD_MAX || (n == 0 && c->len >= HTTP_HEAD_MAX))
@@ -104,8 +104,8 @@ static int read_head(struct request *r)
 			c->at = (size_t)n;
 			return 1;
 		}
-		enum conn_got got = conn_fill(c, true);
-		if (got != CONN_GOT)
+		enum http_got got = http_conn_fill(c, true);
+		if (got != HTTP_GOT)
 			return 0;
 	}
 }
@@ -205,14 +205,14 @@ static int ask_for_body(struct request *r)
 	if (!r->head.expect_continue || r->continued)
 		return 0;
 	r->continued = true;
-	conn_puts(r->c, "HTTP/1.1 100 Continue\r\n\r\n");
-	return conn_flush(r->c);
+	http_conn_puts(r->c, "HTTP/1.1 100 Continue\r\n\r\n");
+	return http_conn_flush(r->c);
 }
 
 /* What is in the window of this body. 1 some, 0 need more or at the end, -1 refused. */
 static int eat_body(struct request *r, const char **data, size_t *len)
 {
-	struct conn *c = r->c;
+	struct http_conn *c = r->c;
 	size_t have = c->len - c->at, used;
 	*len = 0;
 	if (!r->head.chunked) {
@@ -248,10 +248,10 @@ static ssize_t next_piece(struct request *r, bool wait, const char **data)
 			return (ssize_t)len;
 		if (r->body_done || r->c->at < r->c->len)
 			continue;
-		enum conn_got got = conn_fill(r->c, wait);
-		if (got == CONN_AGAIN)
+		enum http_got got = http_conn_fill(r->c, wait);
+		if (got == HTTP_AGAIN)
 			return UPSTREAM_WAIT;
-		if (got != CONN_GOT) {
+		if (got != HTTP_GOT) {
 			r->c->dead = true; /* it won't hear an answer either */
 			return UPSTREAM_STOP;
 		}
@@ -544,13 +544,13 @@ static int put_text(struct request *r, struct http_text t)
 {
 	char *copy;
 	if (leak_empty(r->unswap.l))
-		return conn_put(r->c, t.p, t.n);
+		return http_conn_put(r->c, t.p, t.n);
 	copy = wipe_malloc(t.n + 1);
 	if (!copy)
 		return -1;
 	memcpy(copy, t.p, t.n);
 	leak_replace(r->unswap.l, copy, t.n);
-	int rc = conn_put(r->c, copy, t.n);
+	int rc = http_conn_put(r->c, copy, t.n);
 	wipe_free(copy);
 	return rc;
 }
@@ -560,12 +560,12 @@ static void put_status_line(struct request *r, const struct upstream_head *h)
 	char line[32];
 	const char *phrase = phrase_of(h->status);
 	snprintf(line, sizeof line, "HTTP/1.1 %d ", h->status);
-	conn_puts(r->c, line);
+	http_conn_puts(r->c, line);
 	if (h->phrase.n)
 		put_text(r, h->phrase);
 	else
-		conn_puts(r->c, phrase);
-	conn_puts(r->c, "\r\n");
+		http_conn_puts(r->c, phrase);
+	http_conn_puts(r->c, "\r\n");
 }
 
 static struct http_text answer_field(const struct upstream_head *h, const char *name)
@@ -624,14 +624,14 @@ static void put_framing(struct request *r, int status)
 {
 	char line[64];
 	if (r->chunked)
-		conn_puts(r->c, "Transfer-Encoding: chunked\r\n");
+		http_conn_puts(r->c, "Transfer-Encoding: chunked\r\n");
 	if (r->out_left >= 0 && status != 204 && status != 304) {
 		snprintf(line, sizeof line, "Content-Length: %lld\r\n", (long long)r->out_left);
-		conn_puts(r->c, line);
+		http_conn_puts(r->c, line);
 	}
 	if (r->close)
-		conn_puts(r->c, "Connection: close\r\n");
-	conn_puts(r->c, "\r\n");
+		http_conn_puts(r->c, "Connection: close\r\n");
+	http_conn_puts(r->c, "\r\n");
 }
 
 static int on_head(void *arg, const struct upstream_head *h)
@@ -647,9 +647,9 @@ static int on_head(void *arg, const struct upstream_head *h)
 		if (http_drop_response(name) || (r->decode && http_is(name, "Content-Encoding")))
 			continue;
 		put_text(r, name);
-		conn_puts(r->c, ": ");
+		http_conn_puts(r->c, ": ");
 		put_text(r, h->field[i].value);
-		conn_puts(r->c, "\r\n");
+		http_conn_puts(r->c, "\r\n");
 	}
 	put_framing(r, h->status);
 	return r->c->dead ? -1 : 0;
@@ -664,11 +664,11 @@ static int put_body(struct request *r, const void *p, size_t n)
 		return refuse(r, 502, "broken", "the host's answer is longer than it says", "");
 	if (r->chunked) {
 		snprintf(line, sizeof line, "%zx\r\n", n);
-		conn_puts(r->c, line);
+		http_conn_puts(r->c, line);
 	}
-	conn_put(r->c, p, n);
+	http_conn_put(r->c, p, n);
 	if (r->chunked)
-		conn_puts(r->c, "\r\n");
+		http_conn_puts(r->c, "\r\n");
 	if (r->out_left >= 0)
 		r->out_left -= (int64_t)n;
 	return r->c->dead ? -1 : 0;
@@ -705,7 +705,7 @@ static int on_body(void *arg, const void *p, size_t n)
 static int on_idle(void *arg)
 {
 	struct request *r = arg;
-	return r->call->over || (r->head_sent && conn_flush(r->c) < 0) ? -1 : 0;
+	return r->call->over || (r->head_sent && http_conn_flush(r->c) < 0) ? -1 : 0;
 }
 
 /* The upstream's part is done: the last bytes, and the end of the framing. */
@@ -720,10 +720,10 @@ static int end_answer(struct request *r)
 	if (rc < 0)
 		return -1;
 	if (r->chunked)
-		conn_puts(r->c, "0\r\n\r\n");
+		http_conn_puts(r->c, "0\r\n\r\n");
 	else if (!r->bodyless && r->out_left > 0)
 		return refuse(r, 502, "broken", "the host's answer is cut short", "");
-	return conn_flush(r->c);
+	return http_conn_flush(r->c);
 }
 
 /* ---- the whole ---- */
@@ -807,11 +807,11 @@ static void put_refusal(struct request *r)
 		"Content-Length: %zu\r\n%s\r\n",
 		r->status, phrase_of(r->status), r->no.reason, body.len,
 		r->close ? "Connection: close\r\n" : "");
-	conn_puts(r->c, head);
+	http_conn_puts(r->c, head);
 	if (!is_head(r))
-		conn_put(r->c, body.data, body.len);
+		http_conn_put(r->c, body.data, body.len);
 	buf_free(&body);
-	conn_flush(r->c);
+	http_conn_flush(r->c);
 }
 
 static void scrub_into(struct request *r, struct http_text t, char *out, size_t size)
@@ -875,7 +875,7 @@ static void clear(struct request *r)
 	decode_free(&r->decode);
 }
 
-bool request_serve(struct call *call, struct events *events, struct conn *c, bool *clean)
+bool request_serve(struct call *call, struct events *events, struct http_conn *c, bool *clean)
 {
 	struct request r = {.call = call, .c = c, .out_left = -1};
 	int rc = read_head(&r);
@@ -895,7 +895,7 @@ bool request_serve(struct call *call, struct events *events, struct conn *c, boo
 	if (rc != 0)
 		write_event(&r, events);
 	if (*clean && rc != 0 && !r.body_done)
-		conn_drain(c);
+		http_conn_drain(c);
 	bool more = rc > 0 && *clean && !r.close && !c->dead && r.body_done && !call->over;
 	clear(&r);
 	return more;

@@ -5,8 +5,8 @@
 #define EVCTL_GATE_REQUEST_H
 
 #include "gate/call.h"
-#include "gate/conn.h"
 #include "gate/events.h"
+#include "net/http_conn.h"
 
 #include <stdbool.h>
 
@@ -14,6 +14,6 @@
 #define REQUEST_ANSWER_MAX 50000000 /* after decoding */
 
 /* Waits for a request and serves it. *clean: how to close; true: another may follow. */
-bool request_serve(struct call *call, struct events *events, struct conn *c, bool *clean);
+bool request_serve(struct call *call, struct events *events, struct http_conn *c, bool *clean);
 
 #endif

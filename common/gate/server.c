@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "gate/ca.h"
 #include "gate/call.h"
-#include "gate/conn.h"
 #include "gate/events.h"
 #include "gate/request.h"
+#include "net/http_conn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ struct server;
 struct client {
 	struct server *s;
 	struct call *call;
-	struct conn c;
+	struct http_conn c;
 	bool idle; /* between two requests */
 	struct client *prev, *next;
 };
@@ -41,7 +41,7 @@ struct server {
 	} listener[FRAME_MAX_FDS];
 	size_t nlisteners;
 	struct ca *ca;
-	struct conn_tls tls;
+	struct http_tls tls;
 	struct events *events;
 	struct call *call; /* NULL between calls */
 	pthread_attr_t attr;
@@ -83,10 +83,10 @@ static void set_idle(struct client *cl, bool idle)
 /* 0 when the connection speaks what some row of this port does. */
 static int open_client(struct client *cl)
 {
-	int tls = conn_sniff(&cl->c);
+	int tls = http_conn_sniff(&cl->c);
 	if (tls < 0 || !policy_speaks(cl->call->rows, cl->call->nrows, cl->c.port, tls))
 		return -1;
-	return tls ? conn_handshake(&cl->c) : 0;
+	return tls ? http_conn_handshake(&cl->c) : 0;
 }
 
 static bool serve_client(struct client *cl)
@@ -95,7 +95,7 @@ static bool serve_client(struct client *cl)
 	while (more && !cl->call->over) {
 		if (cl->c.at == cl->c.len) {
 			set_idle(cl, true);
-			if (conn_fill(&cl->c, true) != CONN_GOT)
+			if (http_conn_fill(&cl->c, true) != HTTP_GOT)
 				break;
 			set_idle(cl, false);
 		}
@@ -115,7 +115,7 @@ static void *client_main(void *arg)
 	unlink_client(s, cl);
 	pthread_cond_signal(&s->gone); /* the call may be freed: what follows does not touch it */
 	pthread_mutex_unlock(&s->lock);
-	conn_close(&cl->c, clean);
+	http_conn_close(&cl->c, clean);
 	free(cl);
 	return NULL;
 }
@@ -153,7 +153,7 @@ static void start_client(struct server *s, int fd, uint16_t port)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	cl->s = s;
 	cl->call = s->call;
-	cl->c = (struct conn){
+	cl->c = (struct http_conn){
 		.fd = fd, .shared = &s->tls, .port = port, .deadline = s->call->deadline};
 	pthread_mutex_lock(&s->lock);
 	link_client(s, cl);
@@ -347,7 +347,7 @@ static int set_up(struct server *s, struct err *e)
 	pthread_attr_setstacksize(&s->attr, STACK);
 	s->events = events_new();
 	s->ca = ca_new(e);
-	if (!s->events || !s->ca || conn_tls_init(&s->tls, s->ca, e) < 0)
+	if (!s->events || !s->ca || http_tls_init(&s->tls, ca_leaf, s->ca, e) < 0)
 		return err_set(e, ERR_FAIL, "out of memory");
 	return 0;
 }

@@ -1,8 +1,8 @@
 #include "gate/upstream.h"
 
 #include "base/file.h"
-#include "gate/addr.h"
 #include "gate/vault.h"
+#include "net/addr.h"
 
 #include <curl/curl.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /*
  * The way out: one request over libcurl, whose only includer this is. No proxies, no .netrc, no
  * cookies, no redirects, http and https only, certificates always checked against the host's name.
- * Every address is judged (gate/addr.h) in the moment it is connected to.
+ * Every address is judged (net/addr.h) in the moment it is connected to.
  *
  * A `struct upstream` is the way to one attached host (or wildcard): its rules, and the connections
  * kept alive under these rules; never shared between rows, since a kept connection is not judged
@@ -11,7 +11,7 @@
 #define EVCTL_GATE_UPSTREAM_H
 
 #include "base/err.h"
-#include "gate/http.h"
+#include "net/http.h"
 
 #include <stdbool.h>
 #include <stddef.h>

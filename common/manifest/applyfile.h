@@ -10,8 +10,8 @@
  *connect_to?, ca_file?, grants?: [{expert, payer: builder|buyer}]}]
  *
  * Names are checked and differ within their list. Not checked here: whether what is referred to
- * exists, the grammar of hosts and addresses (gate/host.h), files; line and col, both from 1, are
- *for messages about those. Paths are as written: relative to the file, which is the caller's to
+ * exists, the grammar of hosts and addresses (net/hostname.h), files; line and col, both from 1,
+ *are for messages about those. Paths are as written: relative to the file, which is the caller's to
  *join.
  */
 #ifndef EVCTL_MANIFEST_APPLYFILE_H

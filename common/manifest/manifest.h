@@ -6,8 +6,8 @@
  * differ, there is at least one tool, entries are relative ".py" paths without "..", schemas have
  * passed schema_check_schema(). Errors are ERR_USAGE "PATH:LINE:COL: cause", both counted from 1,
  * columns in characters, with a hint where the cause has a mend. Hosts are only checked to be plain
- * words (gate/host.h knows their grammar). All strings are UTF-8 without control characters, save
- * newline and tab in descriptions; all belong to the manifest.
+ * words (net/hostname.h knows their grammar). All strings are UTF-8 without control characters,
+ * save newline and tab in descriptions; all belong to the manifest.
  */
 #ifndef EVCTL_MANIFEST_MANIFEST_H
 #define EVCTL_MANIFEST_MANIFEST_H

@@ -1,8 +1,8 @@
 #include "run/runner_in.h"
 
+#include "base/result.h"
 #include "manifest/schema.h"
 #include "sandbox/collect.h"
-#include "sandbox/result.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static json_t *blank_array(const struct going *g, const json_t *v, struct strv *
 	return out;
 }
 
-/* A copy whose texts hold no key; results are of bounded depth (sandbox/result.h). */
+/* A copy whose texts hold no key; results are of bounded depth (base/result.h). */
 static json_t *blank_value(const struct going *g, const json_t *v, struct strv *names)
 {
 	if (json_is_string(v))

@@ -1,8 +1,8 @@
 #include "sandbox/collect.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "sandbox/magic.h"
-#include "sandbox/result.h"
+#include "base/magic.h"
+#include "base/result.h"
 
 #include <dirent.h>
 #include <errno.h>

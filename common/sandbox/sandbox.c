@@ -1,5 +1,6 @@
 #include "sandbox/sandbox.h"
 #include "base/file.h"
+#include "base/result.h"
 #include "base/strv.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control.h"
@@ -7,7 +8,6 @@
 #include "sandbox/launch.h"
 #include "sandbox/mounts.h"
 #include "sandbox/plan.h"
-#include "sandbox/result.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/stage.h"
 

@@ -1,7 +1,7 @@
 #include "state/conn.h"
 #include "base/file.h"
 #include "base/output.h"
-#include "gate/http.h"
+#include "net/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * hosts, the env var name that buyers see, an auth style and a key; a grant gives it to an expert
  * and says whose key pays. Changes run in a transaction of their own, as in state/cred.h.
  *
- * Hosts are kept in their canonical text ("x", "x:8443", gate/host.h), sorted; never a wildcard.
+ * Hosts are kept in their canonical text ("x", "x:8443", net/hostname.h), sorted; never a wildcard.
  */
 #ifndef EVCTL_STATE_CONN_H
 #define EVCTL_STATE_CONN_H

@@ -4,7 +4,7 @@
 #ifndef EVCTL_STATE_HOST_H
 #define EVCTL_STATE_HOST_H
 
-#include "gate/host.h"
+#include "net/hostname.h"
 #include "state/cred.h"
 
 struct host_options {

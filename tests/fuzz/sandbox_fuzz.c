@@ -3,8 +3,8 @@
  * that jansson reads too, and what is shown inline has no other type when it is cut in two.
  */
 #include "base/json.h"
-#include "sandbox/magic.h"
-#include "sandbox/result.h"
+#include "base/magic.h"
+#include "base/result.h"
 
 #include <stdint.h>
 #include <stdlib.h>

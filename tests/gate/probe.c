@@ -3,8 +3,8 @@
  * out: host HEX   what code sends        "ok NAME" or "no WHY" row HEX    what a person declares
  * "ok TEXT" or "no WHY" addr IP                           "public", "private" or "never"
  */
-#include "gate/addr.h"
-#include "gate/host.h"
+#include "net/addr.h"
+#include "net/hostname.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

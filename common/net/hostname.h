@@ -7,8 +7,8 @@
  * its non-transitional UTS 46 mode, and wildcards over a public suffix are refused, by libpsl);
  * host_normalise() is for what code sends (ASCII only, "xn--" only where it is valid punycode).
  */
-#ifndef EVCTL_GATE_HOST_H
-#define EVCTL_GATE_HOST_H
+#ifndef EVCTL_NET_HOSTNAME_H
+#define EVCTL_NET_HOSTNAME_H
 
 #include "base/err.h"
 

@@ -5,8 +5,8 @@
  * Addresses that carry an IPv4 one (mapped, NAT64, 6to4, Teredo, SIIT, ISATAP) are as bad as the
  * worst of what they carry.
  */
-#ifndef EVCTL_GATE_ADDR_H
-#define EVCTL_GATE_ADDR_H
+#ifndef EVCTL_NET_ADDR_H
+#define EVCTL_NET_ADDR_H
 
 #include <stdbool.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 /* What counts as a result. */
 #include "gate_tap.h"
 
-#include "sandbox/result.h"
+#include "base/result.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
  * Whether bytes that a tool gave are a result. Pure.
  */
-#ifndef EVCTL_SANDBOX_RESULT_H
-#define EVCTL_SANDBOX_RESULT_H
+#ifndef EVCTL_BASE_RESULT_H
+#define EVCTL_BASE_RESULT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "gate/http.h"
+#include "net/http.h"
 
 #include <string.h>
 #include <strings.h>

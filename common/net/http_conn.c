@@ -1,7 +1,7 @@
-#include "gate/conn.h"
+#include "net/http_conn.h"
 
 #include "base/file.h"
-#include "gate/http.h"
+#include "net/http.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,11 +32,11 @@ static int choose_leaf(gnutls_session_t s, const struct gnutls_cert_retr_st *inf
 	gnutls_pcert_st **certs, unsigned *ncerts, gnutls_ocsp_data_st **ocsp, unsigned *nocsp,
 	gnutls_privkey_t *key, unsigned *flags)
 {
-	struct conn *c = gnutls_session_get_ptr(s);
+	struct http_conn *c = gnutls_session_get_ptr(s);
 	(void)info;
 	if (name_asked(s, c->sni) < 0)
 		return -1;
-	struct ca_leaf *leaf = ca_leaf(c->shared->ca, c->sni);
+	struct http_leaf *leaf = c->shared->leaf(c->shared->arg, c->sni);
 	if (!leaf)
 		return -1;
 	*certs = &leaf->cert;
@@ -48,35 +48,35 @@ static int choose_leaf(gnutls_session_t s, const struct gnutls_cert_retr_st *inf
 	return 0;
 }
 
-int conn_tls_init(struct conn_tls *t, struct ca *ca, struct err *e)
+int http_tls_init(struct http_tls *t, http_leaf_fn *leaf, void *arg, struct err *e)
 {
 	static const char suites[] =
 		"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:"
 		"+CHACHA20-POLY1305:+AES-256-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1"
 		":%SERVER_PRECEDENCE"; /* the cheapest cipher: nobody is between the two */
-	*t = (struct conn_tls){.ca = ca};
+	*t = (struct http_tls){.leaf = leaf, .arg = arg};
 	if (gnutls_certificate_allocate_credentials(&t->cred) < 0 ||
 		gnutls_priority_init(&t->priority, suites, NULL) < 0) {
-		conn_tls_free(t);
+		http_tls_free(t);
 		return err_set(e, ERR_SANDBOX, "cannot set up TLS");
 	}
 	gnutls_certificate_set_retrieve_function3(t->cred, choose_leaf);
 	return 0;
 }
 
-void conn_tls_free(struct conn_tls *t)
+void http_tls_free(struct http_tls *t)
 {
 	if (t->cred)
 		gnutls_certificate_free_credentials(t->cred);
 	if (t->priority)
 		gnutls_priority_deinit(t->priority);
-	*t = (struct conn_tls){0};
+	*t = (struct http_tls){0};
 }
 
 /* ---- waiting ---- */
 
 /* 0 when ready, -1 when the time is over. A hang-up counts as ready: the next call sees it. */
-static int wait_for(const struct conn *c, short events)
+static int wait_for(const struct http_conn *c, short events)
 {
 	for (;;) {
 		int64_t left = c->deadline - clock_mono_ms();
@@ -98,7 +98,7 @@ static bool again(int err)
 
 /* ---- opening ---- */
 
-int conn_sniff(struct conn *c)
+int http_conn_sniff(struct http_conn *c)
 {
 	unsigned char first;
 	for (;;) {
@@ -110,7 +110,7 @@ int conn_sniff(struct conn *c)
 	}
 }
 
-int conn_handshake(struct conn *c)
+int http_conn_handshake(struct http_conn *c)
 {
 	static const gnutls_datum_t alpn = {(unsigned char *)"http/1.1", 8};
 	if (gnutls_init(&c->tls,
@@ -137,11 +137,11 @@ int conn_handshake(struct conn *c)
 
 /* ---- reading ---- */
 
-static ssize_t receive(struct conn *c, void *p, size_t n)
+static ssize_t receive(struct http_conn *c, void *p, size_t n)
 {
 	if (!c->tls) {
 		ssize_t got = recv(c->fd, p, n, 0);
-		return got >= 0 ? got : again(errno) ? CONN_AGAIN : CONN_FAILED;
+		return got >= 0 ? got : again(errno) ? HTTP_AGAIN : HTTP_FAILED;
 	}
 	ssize_t got;
 	do
@@ -149,10 +149,10 @@ static ssize_t receive(struct conn *c, void *p, size_t n)
 	while (got == GNUTLS_E_INTERRUPTED);
 	if (got >= 0)
 		return got;
-	return got == GNUTLS_E_AGAIN ? CONN_AGAIN : CONN_FAILED;
+	return got == GNUTLS_E_AGAIN ? HTTP_AGAIN : HTTP_FAILED;
 }
 
-void conn_compact(struct conn *c)
+void http_conn_compact(struct http_conn *c)
 {
 	if (!c->at)
 		return;
@@ -162,45 +162,45 @@ void conn_compact(struct conn *c)
 	c->in[c->len] = '\0';
 }
 
-enum conn_got conn_fill(struct conn *c, bool wait)
+enum http_got http_conn_fill(struct http_conn *c, bool wait)
 {
 	if (!c->in && !(c->in = malloc(WINDOW + 1)))
-		return CONN_FAILED;
+		return HTTP_FAILED;
 	if (c->at == c->len)
 		c->at = c->len = 0;
 	if (c->len == WINDOW)
-		conn_compact(c);
+		http_conn_compact(c);
 	if (c->len == WINDOW)
-		return CONN_FAILED;
+		return HTTP_FAILED;
 	for (;;) {
 		ssize_t got = receive(c, c->in + c->len, WINDOW - c->len);
 		if (got > 0) {
 			c->len += (size_t)got;
 			c->in[c->len] = '\0';
-			return CONN_GOT;
+			return HTTP_GOT;
 		}
-		if (got != CONN_AGAIN || !wait)
-			return (enum conn_got)got;
+		if (got != HTTP_AGAIN || !wait)
+			return (enum http_got)got;
 		if (wait_for(c, POLLIN) < 0)
-			return CONN_FAILED;
+			return HTTP_FAILED;
 	}
 }
 
 /* ---- writing ---- */
 
-static ssize_t transmit(struct conn *c, const void *p, size_t n)
+static ssize_t transmit(struct http_conn *c, const void *p, size_t n)
 {
 	if (!c->tls) {
 		ssize_t put = send(c->fd, p, n, MSG_NOSIGNAL);
-		return put >= 0 ? put : again(errno) ? CONN_AGAIN : CONN_FAILED;
+		return put >= 0 ? put : again(errno) ? HTTP_AGAIN : HTTP_FAILED;
 	}
 	ssize_t put = gnutls_record_send(c->tls, p, n);
 	if (put >= 0)
 		return put;
-	return put == GNUTLS_E_AGAIN || put == GNUTLS_E_INTERRUPTED ? CONN_AGAIN : CONN_FAILED;
+	return put == GNUTLS_E_AGAIN || put == GNUTLS_E_INTERRUPTED ? HTTP_AGAIN : HTTP_FAILED;
 }
 
-static int transmit_all(struct conn *c, const char *p, size_t n)
+static int transmit_all(struct http_conn *c, const char *p, size_t n)
 {
 	while (n && !c->dead) {
 		/* GnuTLS wants the very same bytes again after AGAIN, and so it gets them. */
@@ -208,21 +208,21 @@ static int transmit_all(struct conn *c, const char *p, size_t n)
 		if (put > 0) {
 			p += put;
 			n -= (size_t)put;
-		} else if (put != CONN_AGAIN || wait_for(c, POLLOUT) < 0) {
+		} else if (put != HTTP_AGAIN || wait_for(c, POLLOUT) < 0) {
 			c->dead = true;
 		}
 	}
 	return c->dead ? -1 : 0;
 }
 
-int conn_flush(struct conn *c)
+int http_conn_flush(struct http_conn *c)
 {
 	int rc = c->out.len ? transmit_all(c, c->out.data, c->out.len) : 0;
 	c->out.len = 0;
 	return rc < 0 || c->dead ? -1 : 0;
 }
 
-int conn_put(struct conn *c, const void *p, size_t n)
+int http_conn_put(struct http_conn *c, const void *p, size_t n)
 {
 	while (n >= RECORD && !c->out.len) {
 		if (transmit_all(c, p, RECORD) < 0)
@@ -238,25 +238,25 @@ int conn_put(struct conn *c, const void *p, size_t n)
 			c->dead = true;
 		p = (const char *)p + take;
 		n -= take;
-		if (c->out.len == RECORD && conn_flush(c) < 0)
+		if (c->out.len == RECORD && http_conn_flush(c) < 0)
 			return -1;
 	}
 	return c->dead ? -1 : 0;
 }
 
-int conn_puts(struct conn *c, const char *s)
+int http_conn_puts(struct http_conn *c, const char *s)
 {
-	return conn_put(c, s, strlen(s));
+	return http_conn_put(c, s, strlen(s));
 }
 
 /* ---- ending ---- */
 
-void conn_drain(struct conn *c)
+void http_conn_drain(struct http_conn *c)
 {
 	int64_t limit = clock_mono_ms() + DRAIN_MS;
 	if (c->deadline > limit)
 		c->deadline = limit;
-	if (c->dead || conn_flush(c) < 0)
+	if (c->dead || http_conn_flush(c) < 0)
 		return;
 	if (c->tls)
 		gnutls_bye(c->tls, GNUTLS_SHUT_WR);
@@ -273,9 +273,9 @@ void conn_drain(struct conn *c)
 	}
 }
 
-void conn_close(struct conn *c, bool clean)
+void http_conn_close(struct http_conn *c, bool clean)
 {
-	if (clean && !c->dead && conn_flush(c) == 0 && c->tls)
+	if (clean && !c->dead && http_conn_flush(c) == 0 && c->tls)
 		gnutls_bye(c->tls, GNUTLS_SHUT_WR);
 	if (!clean) {
 		struct linger reset = {.l_onoff = 1};

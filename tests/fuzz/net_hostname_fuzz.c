@@ -2,7 +2,7 @@
  * libFuzzer: bytes as a host name, as code sends it and as a person declares it. What must hold: an
  * accepted name is canonical, stays what it is when judged again, and is no address.
  */
-#include "gate/host.h"
+#include "net/hostname.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 /* Host names: what code sends, and what a person declares. */
-#include "gate/host.h"
+#include "net/hostname.h"
 #include "gate_tap.h"
 
 #include <stdlib.h>

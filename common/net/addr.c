@@ -1,4 +1,4 @@
-#include "gate/addr.h"
+#include "net/addr.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -3,8 +3,8 @@
  * ways is refused: bare CR or LF, folded lines, white space before a colon, a length twice or with
  * a transfer coding, odd codings. The parsed head points into the caller's buffer.
  */
-#ifndef EVCTL_GATE_HTTP_H
-#define EVCTL_GATE_HTTP_H
+#ifndef EVCTL_NET_HTTP_H
+#define EVCTL_NET_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * libFuzzer: bytes as an address. What must hold: an address that carries another one is never
  * better than what it carries, and metadata is never anything else.
  */
-#include "gate/addr.h"
+#include "net/addr.h"
 
 #include <netinet/in.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * What bytes are, by looking at them; names and what the tool says are not believed. Pure.
  */
-#ifndef EVCTL_SANDBOX_MAGIC_H
-#define EVCTL_SANDBOX_MAGIC_H
+#ifndef EVCTL_BASE_MAGIC_H
+#define EVCTL_BASE_MAGIC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * libFuzzer: bytes as a request, head and chunked body, then the policy's verdict. What must hold:
  * whatever is accepted reads in one way only, and only a row's own name gets a row.
  */
-#include "gate/http.h"
+#include "net/http.h"
 #include "gate/policy.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "gate_tap.h"
 
 #include "base/buf.h"
-#include "sandbox/magic.h"
+#include "base/magic.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-#include "sandbox/magic.h"
-#include "sandbox/result.h"
+#include "base/magic.h"
+#include "base/result.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "gate/host.h"
+#include "net/hostname.h"
 
 #include "base/file.h"
 

@@ -1,5 +1,5 @@
 /* The judgement of addresses, each kind with a neighbour that is judged otherwise. */
-#include "gate/addr.h"
+#include "net/addr.h"
 #include "gate_tap.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-#include "sandbox/result.h"
+#include "base/result.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The strict parser: each malformed head beside the well-formed one that it comes from. */
-#include "gate/http.h"
+#include "net/http.h"
 #include "gate_tap.h"
 
 #include <stdlib.h>

@@ -1,0 +1,70 @@
+/*
+ * One connection to a server of ours: plain or TLS, told apart by its first byte. Reads come
+ * into a window that the caller eats from; writes are gathered into whole TLS records. Nothing here
+ * waits past the deadline, and shutdown(2) on fd, by another thread, ends every wait.
+ *
+ * Our own server rather than libmicrohttpd: that one forgives bare LF, folded lines and repeated
+ * fields before a handler sees them, and hides the bytes that the leak guard must read.
+ */
+#ifndef EVCTL_NET_HTTP_CONN_H
+#define EVCTL_NET_HTTP_CONN_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/hostname.h"
+
+#include <gnutls/abstract.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_leaf {
+	gnutls_pcert_st cert;
+	gnutls_privkey_t key;
+};
+
+/* The leaf for a canonical name, valid while connections live; NULL ends the handshake. */
+typedef struct http_leaf *http_leaf_fn(void *arg, const char *name);
+
+/* What all connections share: which leaf answers to the name asked for. */
+struct http_tls {
+	gnutls_certificate_credentials_t cred;
+	gnutls_priority_t priority;
+	http_leaf_fn *leaf;
+	void *arg;
+};
+
+int http_tls_init(struct http_tls *t, http_leaf_fn *leaf, void *arg, struct err *e);
+void http_tls_free(struct http_tls *t);
+
+struct http_conn {
+	int fd; /* owned */
+	const struct http_tls *shared;
+	gnutls_session_t tls; /* NULL: plain */
+	char sni[HOST_MAX];   /* canonical; "" when plain */
+	uint16_t port;	      /* of the listener */
+	int64_t deadline;     /* CLOCK_MONOTONIC ms */
+	char *in;	      /* the window in[at..len), NUL-terminated */
+	size_t at, len;
+	struct buf out;
+	bool dead; /* nothing more can be written */
+};
+
+enum http_got { HTTP_GOT = 1, HTTP_END = 0, HTTP_FAILED = -1, HTTP_AGAIN = -2 };
+
+/* Reads the first byte: 1 TLS, 0 plain, -1 neither came. Then http_conn_handshake() for TLS. */
+int http_conn_sniff(struct http_conn *c);
+int http_conn_handshake(struct http_conn *c); /* 0, -1: no SNI, no TLS, or no time */
+/* More bytes into the window. AGAIN only when !wait. FAILED also when the window is full. */
+enum http_got http_conn_fill(struct http_conn *c, bool wait);
+/* Makes room: moves the window to the front. */
+void http_conn_compact(struct http_conn *c);
+int http_conn_put(struct http_conn *c, const void *p, size_t n);
+int http_conn_puts(struct http_conn *c, const char *s);
+int http_conn_flush(struct http_conn *c);
+/* Lets the other side finish what it is sending, so that it reads our answer and not a reset. */
+void http_conn_drain(struct http_conn *c);
+/* Ends it: clean, or with a reset, so that a cut-off answer can't pass for a whole one. */
+void http_conn_close(struct http_conn *c, bool clean);
+
+#endif
