@@ -171,7 +171,7 @@ test-vm: deb check-programs
 # ---- for developers ---------------------------------------------------------------------------
 SOURCES = $(wildcard common/*/*.[ch] cmd/*.c tests/*/*.c)
 fmt:
-	clang-format -i $(SOURCES)
+	@clang-format -i $(SOURCES)
 
 lint:
 	clang-format --dry-run -Werror $(SOURCES)

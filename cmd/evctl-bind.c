@@ -21,7 +21,7 @@ static int report(const struct invocation *in, struct state *st, const struct ho
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct host h;
 	struct cred c;
 	char line[512];
@@ -45,7 +45,7 @@ static int run_set(struct invocation *in, struct err *e)
 
 static int run_clear(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct host h;
 	char line[512];
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0)
@@ -58,7 +58,7 @@ static int run_clear(struct invocation *in, struct err *e)
 
 static int run_list(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	if (state_open(&st, in, STATE_READ, e) < 0)
 		return -1;
 	JSON_AUTO rows = host_list(&st, NULL, e);

@@ -84,7 +84,7 @@ static int check_key_options(const struct invocation *in, struct err *e)
 
 static int run_add(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	STRV_AUTO hosts = {0};
 	BUF_AUTO pem = {0};
 	SECRET_AUTO value = {0};
@@ -119,7 +119,7 @@ static int run_add(struct invocation *in, struct err *e)
 
 static int list_all(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	if (state_open(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *rows = conn_list(&st, NULL, e);
@@ -136,7 +136,7 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 
 static int show_one(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	if (find(&st, in, STATE_READ, &c, e) < 0)
 		return -1;
@@ -169,7 +169,7 @@ static int change_spec(const struct invocation *in, struct conn_spec *s, struct 
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	STRV_AUTO hosts = {0};
 	BUF_AUTO pem = {0};
@@ -184,7 +184,7 @@ static int run_set(struct invocation *in, struct err *e)
 
 static int run_rotate(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	SECRET_AUTO value = {0};
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
@@ -197,7 +197,7 @@ static int run_rotate(struct invocation *in, struct err *e)
 
 static int run_rm(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
 		program_confirm(in, e, "remove connection '%s' and its keys", c.name) < 0 ||
@@ -219,7 +219,7 @@ static int find_both(
 
 static int run_grant(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	bool changed;
@@ -242,7 +242,7 @@ static int run_grant(struct invocation *in, struct err *e)
 
 static int run_revoke(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	bool changed;
@@ -271,7 +271,7 @@ static int find_for_buyer(
 
 static int run_supply(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	SECRET_AUTO value = {0};
@@ -286,7 +286,7 @@ static int run_supply(struct invocation *in, struct err *e)
 
 static int run_withdraw(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	if (find_for_buyer(&st, in, &c, &x, e) < 0 ||
@@ -388,7 +388,7 @@ static int call(struct invocation *in, struct state *st, const struct expert_vie
 
 static int run_call(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
 	const char *buyer = opt(in, "buyer");
 	if (buyer && name_check("buyer", buyer, e) < 0)
@@ -404,7 +404,7 @@ static const struct column test_columns[] = {
 
 static int run_test(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	bool all;
 	if (unlocked(&st, in, e) < 0 || conn_find(&st, arg(in, 0), &c, e) < 0)

@@ -40,7 +40,7 @@ static void warn_short(const struct invocation *in, const char *name, const stru
 
 static int run_add(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	const char *name = arg(in, 0), *payer = opt(in, "payer");
 	bool buyer = payer && strcmp(payer, "buyer") == 0, sealed = opt_flag(in, "sealed");
@@ -72,7 +72,7 @@ static int run_add(struct invocation *in, struct err *e)
 
 static int run_list(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	if (state_open(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *rows = cred_list(&st, NULL, e);
@@ -89,7 +89,7 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 
 static int run_show(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct cred c;
 	if (find(&st, in, STATE_READ, &c, e) < 0)
 		return -1;
@@ -98,7 +98,7 @@ static int run_show(struct invocation *in, struct err *e)
 
 static int run_rotate(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
@@ -111,7 +111,7 @@ static int run_rotate(struct invocation *in, struct err *e)
 
 static int run_payer(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct cred c;
 	bool buyer = strcmp(arg(in, 1), "buyer") == 0;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 || cred_set_payer(&st, &c, buyer, e) < 0)
@@ -122,7 +122,7 @@ static int run_payer(struct invocation *in, struct err *e)
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct cred c;
 	const char *word = opt(in, "sealed");
 	if (!word) {
@@ -137,7 +137,7 @@ static int run_set(struct invocation *in, struct err *e)
 
 static int run_rm(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct cred c;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
 		program_confirm(in, e, "remove credential '%s' and its value", c.name) < 0 ||
@@ -157,7 +157,7 @@ static int need_both(struct invocation *in, struct err *e)
 
 static int run_supply(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
 	if (need_both(in, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
@@ -171,7 +171,7 @@ static int run_supply(struct invocation *in, struct err *e)
 
 static int run_withdraw(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct cred c;
 	if (need_both(in, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
 		cred_withdraw(&st, &c, opt(in, "expert"), opt(in, "buyer"), e) < 0)

@@ -60,7 +60,7 @@ static int read_ca(const char *path, struct buf *pem, struct host_options *o, st
 
 static int run_add(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
 	struct host_row row;
 	struct cred c;
@@ -92,7 +92,7 @@ static int run_add(struct invocation *in, struct err *e)
 
 static int run_list(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	if (state_open(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *rows = host_list(&st, NULL, e);
@@ -109,7 +109,7 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 
 static int run_show(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct host h;
 	if (find(&st, in, STATE_READ, &h, e) < 0)
 		return -1;
@@ -125,7 +125,7 @@ static void set_bool(struct invocation *in, const char *name, bool *flag)
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	BUF_AUTO keep = {0};
 	BUF_AUTO pem = {0};
 	struct host h;
@@ -149,7 +149,7 @@ static int run_set(struct invocation *in, struct err *e)
 
 static int run_rm(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct host h;
 	if (find(&st, in, STATE_WRITE, &h, e) < 0 ||
 		program_confirm(in, e, "remove host '%s'", h.text) < 0 ||

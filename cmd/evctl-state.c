@@ -19,7 +19,7 @@ static const struct column columns[] = {{"STATE", "state"}, {"KEY", "key"},
 
 static int run_init(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	char print[40];
 	if (state_init(&st, in, opt_flag(in, "passphrase"), e) < 0)
 		return -1;
@@ -60,7 +60,7 @@ static int run_status(struct invocation *in, struct err *e)
 		{"events", "SELECT count(*) FROM events"},
 		{"audit_rows", "SELECT count(*) FROM audit"},
 	};
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct stat info;
 	char print[40];
 	if (state_open(&st, in, STATE_READ, e) < 0)
@@ -90,7 +90,7 @@ static const struct column backup_columns[] = {{"BACKUP", "backup"}, {"CREATED",
 
 static int run_backup(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	BACKUP_INFO_AUTO b = {0};
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || backup_make(&st, arg(in, 0), &b, e) < 0)
 		return -1;
@@ -120,7 +120,7 @@ static int run_backup(struct invocation *in, struct err *e)
 /* Restoring needs no key, but using what was restored does. */
 static void warn_of_key(struct invocation *in, const struct backup_info *b, bool *have_key)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct err why = {0};
 	*have_key = state_open(&st, in, STATE_READ, &why) == 0 && state_unlock(&st, &why) == 0;
 	if (!*have_key)
@@ -186,7 +186,7 @@ static int choose_wrapping(struct state *st, struct invocation *in, struct rekey
 
 static int run_rekey(struct invocation *in, struct err *e)
 {
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct rekey r = {.to = opt(in, "to"), .drop_old = opt_flag(in, "drop-old")};
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || state_unlock(&st, e) < 0 ||
 		choose_wrapping(&st, in, &r, e) < 0)

@@ -12,23 +12,23 @@ static void format_into(char *dst, size_t size, const char *fmt, va_list ap)
 		memcpy(dst + size - 4, "...", 4);
 }
 
-int err_set(struct err *e, enum err_code code, const char *fmt, ...)
+/* In parentheses, as each is a macro too. */
+void(err_set)(struct err *e, enum err_code code, const char *fmt, ...)
 {
 	if (e->code != ERR_NONE)
-		return -1;
+		return;
 	va_list ap;
 	va_start(ap, fmt);
 	format_into(e->msg, sizeof e->msg, fmt, ap);
 	va_end(ap);
 	e->code = code;
-	return -1;
 }
 
-int err_errno(struct err *e, enum err_code code, const char *fmt, ...)
+void(err_errno)(struct err *e, enum err_code code, const char *fmt, ...)
 {
 	int saved = errno;
 	if (e->code != ERR_NONE)
-		return -1;
+		return;
 	va_list ap;
 	va_start(ap, fmt);
 	format_into(e->msg, sizeof e->msg, fmt, ap);
@@ -37,19 +37,17 @@ int err_errno(struct err *e, enum err_code code, const char *fmt, ...)
 	snprintf(e->msg + len, sizeof e->msg - len, ": %s", strerror(saved));
 	e->code = code;
 	errno = saved;
-	return -1;
 }
 
-int err_hint(struct err *e, const char *fmt, ...)
+void(err_hint)(struct err *e, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
 	format_into(e->hint, sizeof e->hint, fmt, ap);
 	va_end(ap);
-	return -1;
 }
 
-int err_wrap(struct err *e, const char *fmt, ...)
+void(err_wrap)(struct err *e, const char *fmt, ...)
 {
 	char old[sizeof e->msg];
 	memcpy(old, e->msg, sizeof old);
@@ -59,7 +57,6 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	va_end(ap);
 	size_t len = strlen(e->msg);
 	snprintf(e->msg + len, sizeof e->msg - len, ": %.*s", (int)(sizeof old - 1), old);
-	return -1;
 }
 
 void err_clear(struct err *e)

@@ -36,19 +36,30 @@ struct err {
 	char hint[1024];
 };
 
-/* Records code and message unless an error is recorded already. Returns -1 always. */
-int err_set(struct err *e, enum err_code code, const char *fmt, ...)
+/* Records code and message unless an error is recorded already. */
+void err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* As err_set(), followed by ": " and the text of errno. */
-int err_errno(struct err *e, enum err_code code, const char *fmt, ...)
+void err_errno(struct err *e, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Says what to run to mend it; the last hint wins. Returns -1 always. */
-int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Says what to run to mend it; the last hint wins. */
+void err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "CONTEXT: " before the recorded message. Returns -1 always. */
-int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Puts "CONTEXT: " before the recorded message. */
+void err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Each is -1 to whoever calls it, and to the compilers and analysers that look no further than
+ * this. */
+static inline int err_failed(void)
+{
+	return -1;
+}
+#define err_set(...) (err_set(__VA_ARGS__), err_failed())
+#define err_errno(...) (err_errno(__VA_ARGS__), err_failed())
+#define err_hint(...) (err_hint(__VA_ARGS__), err_failed())
+#define err_wrap(...) (err_wrap(__VA_ARGS__), err_failed())
 
 /* Forgets what is recorded, for a caller that has dealt with it. */
 void err_clear(struct err *e);

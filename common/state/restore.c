@@ -291,7 +291,7 @@ static void tidy(struct restore *r, const struct invocation *in)
 {
 	char aside[64];
 	struct err quiet = {0};
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	unlinkat(r->root, ASIDE, 0);
 	for (size_t i = 0; i < sizeof log_suffixes / sizeof *log_suffixes; i++) {
 		snprintf(aside, sizeof aside, ASIDE "%s", log_suffixes[i]);

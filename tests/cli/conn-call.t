@@ -226,6 +226,8 @@ with T() as t:
     call("GET", "https://api.test/")
     t.ok(api.seen[-1].one("authorization") == "Bearer builders-own-key-0001",
          "the builder's supplied key, not the stored one", api.seen[-1].headers)
+    fails(2, "what is no name, before the state is opened", "GET", "https://api.test/", "--buyer", "-1",
+          says="not a name for a buyer")
     fails(3, "a buyer needs a published expert", "GET", "https://api.test/", "--buyer", "ann")
     t.good("evctl-expert", "publish", "e1")
     fails(14, "one buyer's key is not another's", "GET", "https://api.test/", "--buyer", "ann",

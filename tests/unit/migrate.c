@@ -124,14 +124,14 @@ static void test_newer_and_back(const struct invocation *in, const char *kept)
 	struct err e = {0};
 	BACKUP_INFO_AUTO b = {0};
 	{
-		STATE_AUTO st;
+		STATE_AUTO st = {0};
 		ok(state_open(&st, in, STATE_READ, &e) < 0 && e.code == ERR_STATE &&
 				strstr(e.msg, "version 3"),
 			"this program refuses the newer file: exit 9", &e);
 	}
 	e = (struct err){0};
 	ok(kept && backup_restore(in, kept, &b, &e) == 0, "the copy kept before is restored", &e);
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct cred c;
 	SECRET_AUTO value = {0};
 	ok(state_open(&st, in, STATE_READ, &e) == 0 && version_of(&st) == 1, "as version 1", &e);
@@ -144,13 +144,13 @@ static void test_newer_and_back(const struct invocation *in, const char *kept)
 static void test_rekey(const struct invocation *in)
 {
 	struct err e = {0};
-	STATE_AUTO st;
+	STATE_AUTO st = {0};
 	struct rekey r = {0};
 	ok(state_open(&st, in, STATE_WRITE, &e) == 0 && backup_rekey(&st, &r, &e) == 0 &&
 			r.records == 1,
 		"new keys", &e);
 	rekey_free(&r);
-	STATE_AUTO again;
+	STATE_AUTO again = {0};
 	struct cred c;
 	SECRET_AUTO value = {0};
 	ok(state_open(&again, in, STATE_READ, &e) == 0 && state_unlock(&again, &e) == 0 &&
@@ -169,7 +169,7 @@ int main(void)
 		return 1;
 	char *kept = NULL;
 	{
-		STATE_AUTO st;
+		STATE_AUTO st = {0};
 		ok(state_init(&st, &in, false, &e) == 0, "a state", &e);
 		fill(&st);
 		test_failures(&st);
