@@ -7,8 +7,8 @@ CC ?= gcc
 VERSION := 0.1.0
 
 PKGS := sqlite3 libsodium libcurl libmicrohttpd gnutls yaml-0.1 libseccomp jansson libpsl libidn2 libpcre2-8 zlib
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunistring -lm
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunistring -lm
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	-Wformat-nonliteral -Wno-format-zero-length -Wno-missing-field-initializers
@@ -16,7 +16,8 @@ HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protectio
 	-ftrivial-auto-var-init=zero -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 CFLAGS ?= -O2 -g
 WERROR ?=
-ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARN) $(WERROR) $(HARDEN) -ffile-prefix-map=$(CURDIR)=. \
+ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARN) $(WERROR) $(HARDEN) -ffunction-sections -fdata-sections \
+	-ffile-prefix-map=$(CURDIR)=. \
 	-D_GNU_SOURCE -DEVCTL_VERSION='"$(VERSION)"' -Icommon -I$(O)/gen $(PKG_CFLAGS)
 LINK_FLAGS = -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections
 
@@ -31,12 +32,20 @@ TESTPROGS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/sandbox/*.c test
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 
 .DELETE_ON_ERROR:
+.SECONDARY: $(PROGRAMS:%=$(O)/cmd/%.o) $(UNIT:.t=.o) $(TESTPROGS:=.o)
 .PHONY: dist deb test-deb test-vm
 .PHONY: all demo check check-programs bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp $(O)/man.stamp
 
-$(O)/%.o: %.c
+# Changes when what compiles does, and with it all that was compiled.
+FLAGS = $(CC) $(ALL_CFLAGS) $(LINK_FLAGS) $(PKG_LIBS)
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
+FORCE:
+
+$(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -125,8 +134,8 @@ NOUN_PROGRAMS = $(filter-out evctl,$(USER_PROGRAMS))
 
 install: all
 	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man $(BASHDIR) $(ZSHDIR) $(FISHDIR)
-	install -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
-	install -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
+	install -s -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
+	install -s -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
 	cp -R $(O)/share/evctl/cell share/demo share/ci $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \

@@ -9,7 +9,8 @@ from tap import BIN, ROOT, T
 
 with T() as t:
     root = t.dir / "root"
-    more = [f"O={BIN.parent}", f"DESTDIR={root}", "PREFIX=/usr/local"]
+    # What is built there is what is installed, by whatever flags.
+    more = ["-o", f"{BIN.parent}/flags", f"O={BIN.parent}", f"DESTDIR={root}", "PREFIX=/usr/local"]
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
 
     def make(target):
@@ -30,6 +31,9 @@ with T() as t:
     for w in ("share/zsh/site-functions/_evctl", "share/man/man7/evctl-contract.7", "share/man/man5/expert.yaml.5",
               "share/evctl/cell/cell.py"):
         t.ok(w in there, w, there)
+    symbols = lambda p: b".symtab" in p.read_bytes()
+    t.ok(symbols(BIN / "evctl") and not any(symbols(p) for p in (root / "usr/local").rglob("bin/evctl*")) and
+         not symbols(root / "usr/local/libexec/evctl/evctl-egress"), "programs are stripped; control: as built they are not")
     odd = [p for p in root.rglob("*") if not p.is_symlink() and p.stat().st_mode & 0o022]
     t.ok(not odd, "nothing is writable by others", odd)
     dead = [p for p in root.rglob("*") if p.is_symlink() and not p.exists()]
