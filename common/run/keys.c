@@ -207,35 +207,6 @@ const struct call_key *call_keys_find(const struct call_keys *k, const char *nam
 	return NULL;
 }
 
-static struct query *value_row(
-	struct state *st, const struct key_plan *plan, const struct key_want *w, struct err *e)
-{
-	if (w->buyer_pays)
-		return db_query(st->db, e,
-			"SELECT id, version, value FROM buyer_values WHERE credential = ? "
-			"AND expert = ? AND buyer = ? AND value IS NOT NULL",
-			"iis", w->credential, plan->expert, plan->buyer);
-	return db_query(st->db, e,
-		"SELECT id, version, value FROM credentials "
-		"WHERE id = ? AND payer = 'stored' AND value IS NOT NULL",
-		"i", w->credential);
-}
-
-/* 1 opened, 0 not there any more. */
-static int open_value(struct state *st, const struct key_plan *plan, const struct key_want *w,
-	struct secret *out, struct err *e)
-{
-	QUERY_AUTO q = value_row(st, plan, w, e);
-	int r = q ? query_step(q, e) : -1;
-	if (r <= 0)
-		return r;
-	size_t n;
-	const void *p = col_blob(q, 2, &n);
-	struct seal_id id = {w->buyer_pays ? "buyer_values" : "credentials", col_int(q, 0),
-		w->buyer_pays ? plan->buyer : w->name, col_int(q, 1)};
-	return seal_open(&st->private_key, &id, p, n, out, e) < 0 ? -1 : 1;
-}
-
 static int make_standin(struct call_key *k, struct err *e)
 {
 	if (secret_alloc(&k->standin, k->value.n, e) < 0)
@@ -250,11 +221,13 @@ static int open_one(struct state *st, const struct key_plan *plan, const struct 
 {
 	struct call_key *key = &k->v[k->n];
 	*key = (struct call_key){0};
-	int r = open_value(st, plan, w, &key->value, e);
+	struct cred c = {.id = w->credential, .buyer_pays = w->buyer_pays};
+	snprintf(c.name, sizeof c.name, "%s", w->name);
+	int r = cred_open(st, &c, plan->expert, plan->buyer, &key->value, e);
 	if (r <= 0)
 		return r;
 	k->n++;
-	snprintf(key->name, sizeof key->name, "%s", w->name);
+	memcpy(key->name, w->name, sizeof key->name);
 	key->guard = key->value.n >= CRED_SHORT;
 	return w->sealed ? make_standin(key, e) : 0;
 }

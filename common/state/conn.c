@@ -2,12 +2,18 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "net/http.h"
+#include "state/keyed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TEXT_SQL "name || CASE port WHEN 443 THEN '' ELSE ':' || port END"
+
+static struct keyed keyed_of(int64_t id, const char *name)
+{
+	return (struct keyed){&keyed_connection, id, name};
+}
 
 void conn_free(struct conn *c)
 {
@@ -71,12 +77,7 @@ int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
 
 bool conn_exists(struct state *st, const char *name)
 {
-	struct err quiet = {0};
-	int64_t n;
-	bool found = false;
-	db_number(
-		st->db, &quiet, &n, &found, "SELECT 1 FROM connections WHERE name = ?", "s", name);
-	return found;
+	return keyed_exists(st, &keyed_connection, name);
 }
 
 /* ---- what is refused ----------------------------------------------------------------------- */
@@ -152,15 +153,6 @@ int conn_check_value(const struct secret *v, struct err *e)
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-static int put_value(struct state *st, int64_t id, const char *name, int64_t version,
-	const struct secret *value, struct err *e)
-{
-	return secret_store(st, &(struct seal_id){"connections", id, name, version}, value,
-		"UPDATE connections SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
-		"WHERE id = ?",
-		e);
-}
-
 static int put_hosts(struct state *st, int64_t id, const struct strv *hosts, struct err *e)
 {
 	if (db_exec(st->db, e, "DELETE FROM connection_hosts WHERE connection = ?", "i", id) < 0)
@@ -196,10 +188,10 @@ static int insert_row(struct state *st, const char *name, const struct conn_spec
 		    "sssisbii", name, s->env, s->auth, (int64_t)s->allow_private, s->connect_to,
 		    (const void *)s->ca, s->ca_len, now, now) < 0)
 		return -1;
-	int64_t id = db_last_id(st->db);
-	if (put_hosts(st, id, s->hosts, e) < 0)
+	struct keyed k = keyed_of(db_last_id(st->db), name);
+	if (put_hosts(st, k.id, s->hosts, e) < 0)
 		return -1;
-	return value ? put_value(st, id, name, 1, value, e) : 0;
+	return value ? keyed_put(st, &k, value, e) : 0;
 }
 
 int conn_add(struct state *st, const char *name, const struct conn_spec *s,
@@ -235,14 +227,8 @@ int conn_set(struct state *st, const struct conn *c, const struct conn_spec *s, 
 
 int conn_rotate(struct state *st, const struct conn *c, const struct secret *value, struct err *e)
 {
-	CONN_AUTO now = {0};
-	if (conn_check_value(value, e) < 0 || state_begin(st, e) < 0)
-		return -1;
-	/* Read again under the lock: two rotations at once must not share a version. */
-	int r = conn_find(st, c->name, &now, e);
-	if (r == 0)
-		r = put_value(st, now.id, now.name, now.version + 1, value, e);
-	return state_finish(st, r, "conn rotate", c->name, NULL, e);
+	struct keyed k = keyed_of(c->id, c->name);
+	return conn_check_value(value, e) < 0 ? -1 : keyed_rotate(st, &k, value, e);
 }
 
 int conn_remove(struct state *st, const struct conn *c, struct err *e)
@@ -342,33 +328,6 @@ static json_t *scope_of(const struct conn *c)
 	return out;
 }
 
-static int put_buyer_value(struct state *st, const struct conn *c, const struct expert *x,
-	const char *buyer, const struct secret *value, struct err *e)
-{
-	JSON_AUTO scope = scope_of(c);
-	BUF_AUTO hosts = {0};
-	json_to_buf(scope, &hosts);
-	if (db_exec(st->db, e,
-		    "INSERT INTO connection_values (connection, expert, buyer, version, hosts, "
-		    "changed) VALUES (?, ?, ?, 1, ?, ?) ON CONFLICT (connection, expert, buyer) "
-		    "DO UPDATE SET version = version + 1, hosts = excluded.hosts, "
-		    "changed = excluded.changed",
-		    "iissi", c->id, x->id, buyer, buf_str(&hosts), clock_real_ms()) < 0)
-		return -1;
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version FROM connection_values "
-		"WHERE connection = ? AND expert = ? AND buyer = ?",
-		"iis", c->id, x->id, buyer);
-	if (!q || query_step(q, e) < 0)
-		return -1;
-	int64_t id = col_int(q, 0), version = col_int(q, 1);
-	return secret_store(st, &(struct seal_id){"connection_values", id, buyer, version}, value,
-		"UPDATE connection_values SET value = ?, version = ?, tail = ?, length = ?, "
-		"changed = ? "
-		"WHERE id = ?",
-		e);
-}
-
 static int check_buyer_pays(
 	struct state *st, const struct conn *c, const struct expert *x, struct err *e)
 {
@@ -390,6 +349,7 @@ int conn_supply(struct state *st, const struct conn *c, const struct expert *x, 
 	const struct secret *value, struct err *e)
 {
 	CONN_AUTO now = {0};
+	struct keyed k = keyed_of(c->id, c->name);
 	if (name_check("buyer", buyer, e) < 0 || conn_check_value(value, e) < 0 ||
 		state_begin(st, e) < 0)
 		return -1;
@@ -397,46 +357,29 @@ int conn_supply(struct state *st, const struct conn *c, const struct expert *x, 
 	int r = conn_find(st, c->name, &now, e);
 	if (r == 0)
 		r = check_buyer_pays(st, &now, x, e);
+	JSON_AUTO scope = scope_of(&now);
 	if (r == 0)
-		r = put_buyer_value(st, &now, x, buyer, value, e);
-	return state_finish(st, r, "conn supply", c->name,
-		json_pack("{s:s,s:s}", "expert", x->name, "buyer", buyer), e);
+		r = keyed_supply(st, &k, x->id, buyer, scope, value, e);
+	return keyed_supplied(st, r, &k, x->name, buyer, e);
 }
 
 int conn_withdraw(struct state *st, const struct conn *c, const struct expert *x, const char *buyer,
 	struct err *e)
 {
-	if (name_check("buyer", buyer, e) < 0 || state_begin(st, e) < 0)
-		return -1;
-	int r = db_exec(st->db, e,
-		"DELETE FROM connection_values WHERE connection = ? AND expert = ? AND buyer = ?",
-		"iis", c->id, x->id, buyer);
-	if (r == 0 && db_changes(st->db) == 0) {
-		err_set(e, ERR_NOTFOUND, "buyer '%s' has supplied no key of '%s' for '%s'", buyer,
-			c->name, x->name);
-		r = err_hint(e, "evctl-conn show %s", c->name);
-	}
-	return state_finish(st, r, "conn withdraw", c->name,
-		json_pack("{s:s,s:s}", "expert", x->name, "buyer", buyer), e);
+	struct keyed k = keyed_of(c->id, c->name);
+	return keyed_withdraw(st, &k, x, buyer, e);
 }
 
 /* ---- the key for a call -------------------------------------------------------------------- */
 
 static int builder_key(struct state *st, const struct conn *c, struct secret *out, struct err *e)
 {
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT value, version FROM connections WHERE id = ?", "i", c->id);
-	int r = q ? query_step(q, e) : -1;
-	if (r < 0)
-		return -1;
-	if (r == 0 || col_null(q, 0)) {
-		err_set(e, ERR_NOTFOUND, "connection '%s' has no key of yours", c->name);
-		return err_hint(e, "evctl-conn rotate %s", c->name);
-	}
-	size_t n;
-	const void *p = col_blob(q, 0, &n);
-	struct seal_id sid = {"connections", c->id, c->name, col_int(q, 1)};
-	return seal_open(&st->private_key, &sid, p, n, out, e);
+	struct keyed k = keyed_of(c->id, c->name);
+	int r = keyed_open(st, &k, out, e);
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	err_set(e, ERR_NOTFOUND, "connection '%s' has no key of yours", c->name);
+	return err_hint(e, "evctl-conn rotate %s", c->name);
 }
 
 static bool array_has(const json_t *a, const char *text)
@@ -468,14 +411,11 @@ static int missing(const struct conn *c, const struct expert *x, const char *buy
 
 /* A key goes nowhere that its owner has not agreed to. */
 static int check_agreed(const struct conn *c, const struct expert *x, const char *buyer,
-	const char *hosts, struct err *e)
+	const json_t *agreed, struct err *e)
 {
-	JSON_AUTO agreed = json_parse("hosts", hosts, strlen(hosts), e);
 	JSON_AUTO scope = scope_of(c);
 	size_t i;
 	json_t *v;
-	if (!agreed)
-		return -1;
 	json_array_foreach(scope, i, v)
 	{
 		if (!array_has(agreed, json_string_value(v)))
@@ -487,21 +427,15 @@ static int check_agreed(const struct conn *c, const struct expert *x, const char
 static int buyer_key(struct state *st, const struct conn *c, const struct expert *x,
 	const char *buyer, struct secret *out, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version, value, hosts FROM connection_values "
-		"WHERE connection = ? AND expert = ? AND buyer = ?",
-		"iis", c->id, x->id, buyer);
-	int r = q ? query_step(q, e) : -1;
-	if (r < 0)
-		return -1;
-	if (r == 0 || col_null(q, 2))
-		return missing(c, x, buyer, NULL, e);
-	if (check_agreed(c, x, buyer, col_text(q, 3), e) < 0)
-		return -1;
-	size_t n;
-	const void *p = col_blob(q, 2, &n);
-	struct seal_id sid = {"connection_values", col_int(q, 0), buyer, col_int(q, 1)};
-	return seal_open(&st->private_key, &sid, p, n, out, e);
+	JSON_AUTO agreed = NULL;
+	struct keyed k = keyed_of(c->id, c->name);
+	int r = keyed_open_buyer(st, &k, x->id, buyer, &agreed, out, e);
+	if (r <= 0)
+		return r < 0 ? -1 : missing(c, x, buyer, NULL, e);
+	if (check_agreed(c, x, buyer, agreed, e) == 0)
+		return 0;
+	secret_free(out);
+	return -1;
 }
 
 int conn_key(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,

@@ -1,9 +1,16 @@
 #include "state/cred.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "state/expert.h"
+#include "state/keyed.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static struct keyed keyed_of(int64_t id, const char *name)
+{
+	return (struct keyed){&keyed_credential, id, name};
+}
 
 int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 {
@@ -33,12 +40,7 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 
 bool cred_exists(struct state *st, const char *name)
 {
-	struct err quiet = {0};
-	int64_t n;
-	bool found = false;
-	db_number(
-		st->db, &quiet, &n, &found, "SELECT 1 FROM credentials WHERE name = ?", "s", name);
-	return found;
+	return keyed_exists(st, &keyed_credential, name);
 }
 
 static int check_sealable(const char *name, bool sealed, const struct secret *value, struct err *e)
@@ -56,13 +58,11 @@ static int check_sealable(const char *name, bool sealed, const struct secret *va
 	return 0;
 }
 
-static int put_value(struct state *st, int64_t id, const char *name, int64_t version,
-	const struct secret *value, struct err *e)
+static int put_value(
+	struct state *st, int64_t id, const char *name, const struct secret *value, struct err *e)
 {
-	return secret_store(st, &(struct seal_id){"credentials", id, name, version}, value,
-		"UPDATE credentials SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
-		"WHERE id = ?",
-		e);
+	struct keyed k = keyed_of(id, name);
+	return value ? keyed_put(st, &k, value, e) : 0;
 }
 
 static int add_row(struct state *st, const char *name, bool buyer_pays, bool sealed,
@@ -74,8 +74,7 @@ static int add_row(struct state *st, const char *name, bool buyer_pays, bool sea
 		    "VALUES (?, ?, ?, ?, ?)",
 		    "ssiii", name, buyer_pays ? "buyer" : "stored", (int64_t)sealed, now, now) < 0)
 		return -1;
-	int64_t id = db_last_id(st->db);
-	return value ? put_value(st, id, name, 1, value, e) : 0;
+	return put_value(st, db_last_id(st->db), name, value, e);
 }
 
 static int replace_row(struct state *st, const struct cred *old, bool buyer_pays, bool sealed,
@@ -86,7 +85,7 @@ static int replace_row(struct state *st, const struct cred *old, bool buyer_pays
 		    "siii", buyer_pays ? "buyer" : "stored", (int64_t)sealed, clock_real_ms(),
 		    old->id) < 0)
 		return -1;
-	return value ? put_value(st, old->id, old->name, old->version + 1, value, e) : 0;
+	return put_value(st, old->id, old->name, value, e);
 }
 
 int cred_add(struct state *st, const char *name, bool buyer_pays, bool sealed, bool replace,
@@ -115,14 +114,9 @@ int cred_add(struct state *st, const char *name, bool buyer_pays, bool sealed, b
 
 int cred_rotate(struct state *st, const struct cred *c, const struct secret *value, struct err *e)
 {
-	struct cred now;
-	if (check_sealable(c->name, c->sealed, value, e) < 0 || state_begin(st, e) < 0)
-		return -1;
-	/* Read again under the lock: two rotations at once must not share a version. */
-	int r = cred_find(st, c->name, &now, e);
-	if (r == 0)
-		r = put_value(st, now.id, now.name, now.version + 1, value, e);
-	return state_finish(st, r, "cred rotate", c->name, NULL, e);
+	struct keyed k = keyed_of(c->id, c->name);
+	return check_sealable(c->name, c->sealed, value, e) < 0 ? -1
+								: keyed_rotate(st, &k, value, e);
 }
 
 int cred_set_payer(struct state *st, const struct cred *c, bool buyer_pays, struct err *e)
@@ -184,40 +178,15 @@ int cred_remove(struct state *st, const struct cred *c, struct err *e)
 	return state_finish(st, r, "cred rm", c->name, NULL, e);
 }
 
-int cred_open(struct state *st, const struct cred *c, struct secret *out, struct err *e)
+int cred_open(struct state *st, const struct cred *c, int64_t expert, const char *buyer,
+	struct secret *out, struct err *e)
 {
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT value, version FROM credentials WHERE id = ?", "i", c->id);
-	if (!q || query_step(q, e) < 0)
-		return -1;
-	if (col_null(q, 0)) {
-		err_set(e, ERR_NOTFOUND, "credential '%s' has no value", c->name);
-		return err_hint(e, "evctl-cred rotate %s", c->name);
-	}
-	size_t n;
-	const void *p = col_blob(q, 0, &n);
-	struct seal_id sid = {"credentials", c->id, c->name, col_int(q, 1)};
-	return seal_open(&st->private_key, &sid, p, n, out, e);
+	struct keyed k = keyed_of(c->id, c->name);
+	return c->buyer_pays ? keyed_open_buyer(st, &k, expert, buyer, NULL, out, e)
+			     : keyed_open(st, &k, out, e);
 }
 
 /* ---- buyers -------------------------------------------------------------------------------- */
-
-static int find_expert(
-	struct state *st, const char *expert, int64_t *id, int64_t *version, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, coalesce(published, 0) FROM experts WHERE name = ?", "s", expert);
-	int r = q ? query_step(q, e) : -1;
-	if (r < 0)
-		return -1;
-	if (r == 0) {
-		err_set(e, ERR_NOTFOUND, "no expert '%.64s'", expert);
-		return err_hint(e, "evctl-expert list");
-	}
-	*id = col_int(q, 0);
-	*version = col_int(q, 1);
-	return 0;
-}
 
 json_t *cred_scope(
 	struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e)
@@ -242,37 +211,12 @@ json_t *cred_scope(
 	return NULL;
 }
 
-static int put_buyer_value(struct state *st, const struct cred *c, int64_t expert,
-	int64_t published, const char *buyer, const struct secret *value, struct err *e)
-{
-	JSON_AUTO scope = cred_scope(st, c->id, expert, published, e);
-	BUF_AUTO hosts = {0};
-	if (!scope)
-		return -1;
-	json_to_buf(scope, &hosts);
-	if (db_exec(st->db, e,
-		    "INSERT INTO buyer_values (credential, expert, buyer, version, hosts, changed) "
-		    "VALUES (?, ?, ?, 1, ?, ?) ON CONFLICT (credential, expert, buyer) DO UPDATE "
-		    "SET version = version + 1, hosts = excluded.hosts, changed = excluded.changed",
-		    "iissi", c->id, expert, buyer, buf_str(&hosts), clock_real_ms()) < 0)
-		return -1;
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version FROM buyer_values WHERE credential = ? AND expert = ? AND "
-		"buyer = ?",
-		"iis", c->id, expert, buyer);
-	if (!q || query_step(q, e) < 0)
-		return -1;
-	int64_t id = col_int(q, 0), version = col_int(q, 1);
-	return secret_store(st, &(struct seal_id){"buyer_values", id, buyer, version}, value,
-		"UPDATE buyer_values SET value = ?, version = ?, tail = ?, length = ?, changed = ? "
-		"WHERE id = ?",
-		e);
-}
-
 int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,
 	const struct secret *value, struct err *e)
 {
-	int64_t id, published;
+	EXPERT_AUTO x = {0};
+	JSON_AUTO scope = NULL;
+	struct keyed k = keyed_of(c->id, c->name);
 	if (!c->buyer_pays) {
 		err_set(e, ERR_CONFLICT, "credential '%s' is stored: buyers supply none", c->name);
 		return err_hint(e, "evctl-cred payer %s buyer", c->name);
@@ -280,32 +224,19 @@ int cred_supply(struct state *st, const struct cred *c, const char *expert, cons
 	if (name_check("buyer", buyer, e) < 0 || check_sealable(c->name, c->sealed, value, e) < 0 ||
 		state_begin(st, e) < 0)
 		return -1;
-	int r = find_expert(st, expert, &id, &published, e);
+	int r = expert_find(st, expert, &x, e);
 	if (r == 0)
-		r = put_buyer_value(st, c, id, published, buyer, value, e);
-	return state_finish(st, r, "cred supply", c->name,
-		json_pack("{s:s,s:s}", "expert", expert, "buyer", buyer), e);
+		scope = cred_scope(st, c->id, x.id, x.published, e);
+	r = scope ? keyed_supply(st, &k, x.id, buyer, scope, value, e) : -1;
+	return keyed_supplied(st, r, &k, expert, buyer, e);
 }
 
 int cred_withdraw(struct state *st, const struct cred *c, const char *expert, const char *buyer,
 	struct err *e)
 {
-	int64_t id, published;
-	if (name_check("buyer", buyer, e) < 0 || state_begin(st, e) < 0)
-		return -1;
-	int r = find_expert(st, expert, &id, &published, e);
-	if (r == 0)
-		r = db_exec(st->db, e,
-			"DELETE FROM buyer_values WHERE credential = ? AND expert = ? AND buyer = "
-			"?",
-			"iis", c->id, id, buyer);
-	if (r == 0 && db_changes(st->db) == 0) {
-		err_set(e, ERR_NOTFOUND, "buyer '%s' has supplied no '%s' for '%s'", buyer, c->name,
-			expert);
-		r = err_hint(e, "evctl-cred show %s", c->name);
-	}
-	return state_finish(st, r, "cred withdraw", c->name,
-		json_pack("{s:s,s:s}", "expert", expert, "buyer", buyer), e);
+	EXPERT_AUTO x = {0};
+	struct keyed k = keyed_of(c->id, c->name);
+	return expert_find(st, expert, &x, e) < 0 ? -1 : keyed_withdraw(st, &k, &x, buyer, e);
 }
 
 /* ---- lists --------------------------------------------------------------------------------- */

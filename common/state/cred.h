@@ -33,8 +33,12 @@ int cred_supply(struct state *st, const struct cred *c, const char *expert, cons
 	const struct secret *value, struct err *e);
 int cred_withdraw(struct state *st, const struct cred *c, const char *expert, const char *buyer,
 	struct err *e);
-/* Opens the builder's own value; needs state_unlock(). ERR_NOTFOUND when none was given. */
-int cred_open(struct state *st, const struct cred *c, struct secret *out, struct err *e);
+/*
+ * Opens the value of the credential's payer: the builder's, or what the buyer supplied for the
+ * expert. 1 opened, 0 there is none or the payer has changed. Needs state_unlock().
+ */
+int cred_open(struct state *st, const struct cred *c, int64_t expert, const char *buyer,
+	struct secret *out, struct err *e);
 /*
  * What a stored buyer value's `hosts` column holds for the hosts that `c` unlocks in the expert's
  * published version: a sorted JSON array of "HOST FLAG..." texts. "[]" when nothing is published.

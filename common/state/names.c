@@ -51,15 +51,3 @@ int name_not_found(struct state *st, const char *what, const char *name, const c
 	va_end(ap);
 	return err_hint(e, "%s", buf_str(&hint));
 }
-
-int secret_store(struct state *st, const struct seal_id *id, const struct secret *value,
-	const char *sql, struct err *e)
-{
-	BUF_AUTO blob = {0};
-	char tail[5];
-	if (seal_record(st->public_key, id, value->data, value->n, &blob, e) < 0)
-		return -1;
-	secret_tail(tail, value);
-	return db_exec(st->db, e, sql, "bisiii", (const void *)blob.data, blob.len, id->version,
-		tail, (int64_t)value->n, clock_real_ms(), id->id);
-}

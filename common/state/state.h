@@ -70,13 +70,6 @@ int name_not_found(struct state *st, const char *what, const char *name, const c
 	struct err *e, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 /*
- * Seals a value and writes it to its row by an UPDATE whose parameters are value, version, tail,
- * length, changed and id; within a transaction.
- */
-int secret_store(struct state *st, const struct seal_id *id, const struct secret *value,
-	const char *sql, struct err *e);
-
-/*
  * A secret value by the invocation's --from-file F|-, --from-fd N, or a hidden prompt. for_header
  * also refuses CR and LF. ERR_USAGE when empty, over 64 KiB, with NUL, or without any source.
  */

@@ -136,7 +136,7 @@ static void test_newer_and_back(const struct invocation *in, const char *kept)
 	SECRET_AUTO value = {0};
 	ok(state_open(&st, in, STATE_READ, &e) == 0 && version_of(&st) == 1, "as version 1", &e);
 	ok(state_unlock(&st, &e) == 0 && cred_find(&st, "KEY", &c, &e) == 0 &&
-			cred_open(&st, &c, &value, &e) == 0 && value.n == 12 &&
+			cred_open(&st, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&
 			memcmp(value.data, "secret-value", 12) == 0,
 		"with its values", &e);
 }
@@ -155,7 +155,7 @@ static void test_rekey(const struct invocation *in)
 	SECRET_AUTO value = {0};
 	ok(state_open(&again, in, STATE_READ, &e) == 0 && state_unlock(&again, &e) == 0 &&
 			cred_find(&again, "KEY", &c, &e) == 0 &&
-			cred_open(&again, &c, &value, &e) == 0 && value.n == 12 &&
+			cred_open(&again, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&
 			memcmp(value.data, "secret-value", 12) == 0,
 		"open the same value", &e);
 }
