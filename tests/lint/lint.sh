@@ -1,32 +1,111 @@
 #!/bin/sh
-# Rules of the tree that no compiler checks. Usage: lint.sh SOURCE...
+# Rules of the tree that no compiler checks. `lint.sh --rules` lists their names; tests/lint/lint.t breaks each.
 set -u
+cd "$(dirname "$0")/../.." || exit 2
+if [ "${1-}" = --rules ]; then
+	sed -n 's/^rule \([a-z-]*\) .*/\1/p' "$0"
+	exit
+fi
 bad=0
-complain() {
-	if [ -n "$2" ]; then
-		printf '%s:\n%s\n' "$1" "$2" >&2
-		bad=1
-	fi
+
+# NAME, what it says, and what was found to break it, a line each.
+rule() {
+	[ -n "$3" ] || return 0
+	printf '%s: %s\n%s\n' "$1" "$2" "$3" >&2
+	bad=1
 }
-only() { # header, the files that may include it
-	complain "only $2 may include <$1>" "$(grep -l "^#include <$1>" common/*/*.[ch] cmd/*.c | grep -Ev "$2")"
+
+# Which files other than those that match include a header of a library.
+includers() { # HEADER MATCH
+	grep -l "^#include <$1>" common/*/*.[ch] cmd/*.c | grep -Ev "$2"
 }
-only sqlite3.h '^common/state/db.c$'
-only sodium.h '^common/state/seal.c$'
-only yaml.h '^common/manifest/[a-z]*.c$'
-only curl/curl.h '^common/gate/upstream.c$'
-complain "common/ neither prints nor exits (base/program.c, base/output.c and base/complete.c do)" \
-	"$(grep -nE '(^|[^_a-z])(printf|puts|putchar|exit|abort)\(' common/*/*.c |
+
+# Calls of the functions, by regular expression, in the files.
+calls() { # FUNCTIONS FILE...
+	functions=$1
+	shift
+	grep -nE "(^|[^_a-z])($functions)\(" "$@"
+}
+
+rule sqlite "only common/state/db.c includes <sqlite3.h>" \
+	"$(includers sqlite3.h '^common/state/db\.c$')"
+rule sodium "only common/state/seal.c includes <sodium.h>" \
+	"$(includers sodium.h '^common/state/seal\.c$')"
+rule yaml "only common/manifest includes <yaml.h>" \
+	"$(includers yaml.h '^common/manifest/[a-z_]*\.c$')"
+rule curl "only common/gate/upstream.c includes <curl/curl.h>" \
+	"$(includers curl/curl.h '^common/gate/upstream\.c$')"
+
+rule silence "common/ neither prints nor exits (base/program.c, base/output.c and base/complete.c do)" \
+	"$(calls 'printf|puts|putchar|exit|abort' common/*/*.c |
 		grep -vE '^common/(base/(program|output|complete)|state/seal)\.c:|_exit\(')"
-complain "fork and exec live in base/child.c and sandbox/launch.c" \
-	"$(grep -nE '(^|[^_a-z])(fork|execve?|posix_spawn|system|popen)\(' common/*/*.c |
+rule processes "fork and exec live in base/child.c and sandbox/launch.c" \
+	"$(calls 'fork|execve?|posix_spawn|system|popen' common/*/*.c |
 		grep -vE '^common/(base/child|sandbox/launch)\.c:|\*')"
-complain "unbounded string functions" \
-	"$(grep -nE '(^|[^_a-z])(strcpy|strcat|sprintf|gets|atoi|atol)\(' common/*/*.c cmd/*.c)"
-complain "descriptors are opened close-on-exec" \
-	"$(grep -nE '[^a-z_](open|openat)\(.*O_(RDONLY|WRONLY|RDWR)' common/*/*.c cmd/*.c | grep -v O_CLOEXEC)"
-for header in common/*/*.h; do
-	case $header in */parse_in.h | */tables*.h) continue ;; esac
-	grep -q '#ifndef EVCTL_' "$header" || complain "no include guard" "$header"
-done
+rule unbounded "no string functions without a limit" \
+	"$(calls 'strcpy|strcat|sprintf|gets|atoi|atol' common/*/*.c cmd/*.c)"
+rule cloexec "descriptors are opened close-on-exec" \
+	"$(calls 'open|openat' common/*/*.c cmd/*.c | grep -E 'O_(RDONLY|WRONLY|RDWR)' | grep -v O_CLOEXEC)"
+
+# One that is cleaned up although nothing was ever put there would free what happens to be in memory.
+rule value "a variable with a cleanup has a value where it is declared" \
+	"$(awk '
+		FNR == 1 { text = "" }
+		/^#/ { next }
+		text == "" && /(_AUTO|cleanup\([a-z_]+\)\)\)) / { begun = FNR }
+		text != "" || /(_AUTO|cleanup\([a-z_]+\)\)\)) / {
+			text = text $0
+			if (!/;/)
+				next
+			shown = text
+			sub(/;.*/, "", text)
+			while (gsub(/\([^()]*\)|\{[^{}]*\}/, "", text))
+				;
+			n = split(text, declared, ",")
+			for (i = 1; i <= n; i++)
+				if (declared[i] !~ /=/) {
+					print FILENAME ":" begun ": " shown
+					break
+				}
+			text = ""
+		}' common/*/*.[ch] cmd/*.c tests/*/*.[ch])"
+
+# HACKING.md has the table. A folder includes itself, and those that its row names; rows name only what is above them.
+rule layers "folders of common/ include what the table in HACKING.md says" \
+	"$(grep -no '^#include "[a-z]*/' common/*/*.[ch] | awk '
+		NR == FNR {
+			inside = /^\| folder \|/ || (inside && /^\|/)
+			if (!inside || !/^\| `/)
+				next
+			gsub(/[|`,]/, " ")
+			above[$1] = 1
+			for (i = 2; i <= NF; i++) {
+				if (!($i in above))
+					print "HACKING.md:" FNR ": " $1 " names " $i ", which is no folder above it"
+				may[$1, $i] = "HACKING.md:" FNR
+			}
+			may[$1, $1] = ""
+			next
+		}
+		{
+			split($0, found, /[:"\/]/)
+			from = found[2]
+			to = found[6]
+			if (!((from, to) in may))
+				print "common/" from "/" found[3] ":" found[4] ": " from " includes " to
+			used[from, to] = 1
+		}
+		END {
+			for (pair in may) {
+				split(pair, at, SUBSEP)
+				if (at[1] != at[2] && !(pair in used))
+					print may[pair] ": nothing of " at[1] " includes " at[2]
+			}
+		}' HACKING.md -)"
+
+rule guard "a header has an include guard of its name" \
+	"$(for header in common/*/*.h; do
+		name=EVCTL_$(echo "${header#common/}" | tr 'a-z/.' 'A-Z__')
+		[ "$(grep -cE "^#(ifndef|define) $name\$" "$header")" = 2 ] || echo "$header: not $name"
+	done)"
 exit $bad

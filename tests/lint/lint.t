@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""Each rule of lint.sh is broken in a copy of the tree, and is then the one that complains."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from tap import ROOT, T
+
+# By rule: breaches, each a file and what is put before its last line. A new file is made; "OLD -> NEW" replaces.
+BREACHES = {
+    "sqlite": [("common/run/run.c", "#include <sqlite3.h>")],
+    "sodium": [("cmd/evctl.c", "#include <sodium.h>")],
+    "yaml": [("common/base/json.c", "#include <yaml.h>")],
+    "curl": [("common/broker/call.c", "#include <curl/curl.h>")],
+    "silence": [("common/state/cred.c", 'static void f(void)\n{\n\tprintf("x");\n}'),
+                ("common/gate/call.c", "static void f(void)\n{\n\texit(1);\n}")],
+    "processes": [("common/run/run.c", "static int f(void)\n{\n\treturn fork();\n}"),
+                  ("common/state/db.c", 'static int f(void)\n{\n\treturn system("x");\n}')],
+    "unbounded": [("common/base/buf.c", "static void f(char *a, char *b)\n{\n\tstrcpy(a, b);\n}"),
+                  ("cmd/evctl.c", 'static int f(void)\n{\n\treturn atoi("1");\n}')],
+    "cloexec": [("common/base/file.c", 'static int f(void)\n{\n\treturn open("x", O_RDONLY);\n}'),
+                ("cmd/evctl.c", 'static int f(void)\n{\n\treturn openat(3, "x", O_WRONLY | O_CREAT, 0600);\n}')],
+    "value": [("cmd/evctl-cred.c", "static void f(void)\n{\n\tSTATE_AUTO st;\n}"),
+              ("common/run/run.c", "static void f(void)\n{\n\tSTR_AUTO a = g(1, 2), b;\n}"),
+              ("tests/unit/seal.c", "static void f(void)\n{\n\tBUF_AUTO a,\n\t\tb = {0};\n}"),
+              ("common/verify/check.c", "static void f(void)\n{\n\t__attribute__((cleanup(g))) struct keys k;\n}")],
+    "layers": [("common/base/buf.c", '#include "state/db.h"'), ("common/new/new.c", '#include "base/err.h"'),
+               ("HACKING.md", "| `scan` | base | -> | `scan` | base, state |"),
+               ("HACKING.md", "| `scan` | base | -> | `scan` | |"),
+               ("HACKING.md", "| `apply` | base, -> | `apply` | base, scan,")],
+    "guard": [("common/base/new.h", "int f(void);"), ("common/base/buf.h", "EVCTL_BASE_BUF_H -> EVCTL_BASE_BUFF_H")],
+}
+# What comes near to a breach, and is none.
+FINE = [("common/run/run.c", "static void f(void)\n{\n\tSTR_AUTO a = g(1, 2), b = NULL;\n\tBUF_AUTO c = {\n\t\t0};\n"
+         '\tFD_AUTO d = open("x", O_RDONLY | O_CLOEXEC);\n\tsnprintf(a, 1, "x");\n\t_exit(1);\n}'),
+        ("common/state/db.c", "#include <sqlite3.h>"), ("common/state/state.h", '#include "manifest/manifest.h"')]
+
+with T() as t:
+    tree = t.dir / "tree"
+    for part in ("common", "cmd", "tests", "share"):
+        shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+    for part in ("HACKING.md", "Makefile"):
+        shutil.copy(ROOT / part, tree / part)
+
+    def lint(*args):
+        return subprocess.run([tree / "tests/lint/lint.sh", *args], capture_output=True, text=True, timeout=60)
+
+    def broken(file, breach):
+        """What lint.sh says of the tree with the breach in it; without it again afterwards."""
+        path = tree / file
+        old = path.read_text() if path.exists() else None
+        if old is None:
+            path.parent.mkdir(exist_ok=True)
+            new = breach + "\n"
+        elif " -> " in breach:
+            was, to = breach.split(" -> ")
+            new = old.replace(was, to)
+        else:
+            lines = old.splitlines()
+            new = "\n".join(lines[:-1] + [breach] + lines[-1:]) + "\n"
+        if new == old:
+            raise AssertionError(f"{file} has no such place: {breach}")
+        path.write_text(new)
+        try:
+            return lint()
+        finally:
+            path.unlink() if old is None else path.write_text(old)
+
+    rules = lint("--rules").stdout.split()
+    t.ok(len(rules) >= 10, "there are rules", rules)
+    t.ok(set(rules) == set(BREACHES), "each has a breach here", set(rules) ^ set(BREACHES))
+    r = lint()
+    t.ok(r.returncode == 0 and r.stderr == "", "control: the tree breaks none", r.stderr)
+    for name in rules:
+        for file, breach in BREACHES.get(name, []):
+            r = broken(file, breach)
+            said = {line.split(": ")[0] for line in r.stderr.splitlines() if line.split(": ")[0] in rules}
+            t.ok(r.returncode == 1 and said == {name} and file in r.stderr, f"{name}: {breach!a} in {file}", r)
+    for file, fine in FINE:
+        r = broken(file, fine)
+        t.ok(r.returncode == 0 and r.stderr == "", f"control: {fine!a} in {file}", r.stderr)
+    r = lint()
+    t.ok(r.returncode == 0, "control: nor does it afterwards", r.stderr)
