@@ -1,7 +1,7 @@
 /* evctl-verify: is every key that the code reads supplied? */
 #include "base/file.h"
 #include "base/output.h"
-#include "manifest/text.h"
+#include "base/text.h"
 #include "state/livenames.h"
 #include "verify/check.h"
 #include "verify/findings.h"

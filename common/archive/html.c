@@ -1,33 +1,24 @@
 #include "archive/html.h"
 
 #include "base/output.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistr.h>
 
-/* Controls, and what hides, joins or turns text around: U+202E makes "gpj.exe" read "exe.jpg". */
-static bool is_odd(ucs4_t c)
+#define REPLACEMENT 0xfffd
+
+/* The next character; its bytes are *len at s. Bad bytes are U+FFFD, one by one. */
+static uint32_t next_char(const char *s, size_t left, size_t *len)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x34f || c == 0x61c ||
-	       c == 0x115f || c == 0x1160 || (c >= 0x17b4 && c <= 0x17b5) ||
-	       (c >= 0x180b && c <= 0x180f) || (c >= 0x200b && c <= 0x200f) ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x3164 ||
-	       c == 0xfeff || c == 0xffa0 || (c >= 0xfff0 && c <= 0xfffb) ||
-	       (c >= 0xe0000 && c <= 0xe0fff);
+	const char *p = s;
+	uint32_t c = text_next(&p, s + left);
+	*len = (size_t)(p - s);
+	return c < TEXT_BAD_BYTE ? c : REPLACEMENT;
 }
 
-/* The next character; its bytes are *len at *s. Bad bytes are U+FFFD, one by one. */
-static ucs4_t next_char(const char *s, size_t left, size_t *len)
-{
-	ucs4_t c;
-	int n = u8_mbtoucr(&c, (const uint8_t *)s, left);
-	*len = n > 0 ? (size_t)n : 1;
-	return n > 0 ? c : 0xfffd;
-}
-
-static void add_char(struct buf *b, ucs4_t c, const char *s, size_t len)
+static void add_char(struct buf *b, uint32_t c, const char *s, size_t len)
 {
 	static const char *const names[128] = {['&'] = "&amp;",
 		['<'] = "&lt;",
@@ -36,7 +27,7 @@ static void add_char(struct buf *b, ucs4_t c, const char *s, size_t len)
 		['\''] = "&#39;"};
 	if (c < 128 && names[c])
 		buf_adds(b, names[c]);
-	else if (c == 0xfffd)
+	else if (c == REPLACEMENT)
 		buf_adds(b, "\xef\xbf\xbd");
 	else
 		buf_add(b, s, len);
@@ -46,8 +37,8 @@ void html_text(struct buf *b, const char *s)
 {
 	size_t len;
 	for (size_t left = strlen(s); left; s += len, left -= len) {
-		ucs4_t c = next_char(s, left, &len);
-		if (is_odd(c))
+		uint32_t c = next_char(s, left, &len);
+		if (text_deceives(c))
 			buf_addf(b, "<span class=\"odd\">U+%04X</span>", (unsigned)c);
 		else
 			add_char(b, c, s, len);
@@ -58,8 +49,8 @@ void html_attr(struct buf *b, const char *s)
 {
 	size_t len;
 	for (size_t left = strlen(s); left; s += len, left -= len) {
-		ucs4_t c = next_char(s, left, &len);
-		add_char(b, is_odd(c) ? 0xfffd : c, s, len);
+		uint32_t c = next_char(s, left, &len);
+		add_char(b, text_deceives(c) ? REPLACEMENT : c, s, len);
 	}
 }
 
@@ -85,9 +76,10 @@ void html_url(struct buf *b, const char *s)
 }
 
 /* Characters that some system's shell, desktop or file system takes for more than a letter. */
-static bool is_safe_in_name(ucs4_t c)
+static bool is_safe_in_name(uint32_t c)
 {
-	return !is_odd(c) && c != 0xfffd && !(c < 128 && strchr("/\\:*?\"<>|%", (int)c));
+	return !text_deceives(c) && c != REPLACEMENT &&
+	       !(c < 128 && strchr("/\\:*?\"<>|%", (int)c));
 }
 
 void html_filename(struct buf *b, const char *name)
@@ -95,7 +87,7 @@ void html_filename(struct buf *b, const char *name)
 	const char *slash = strrchr(name, '/'), *s = slash ? slash + 1 : name;
 	size_t len;
 	for (size_t left = strlen(s), at = 0; left; s += len, left -= len, at++) {
-		ucs4_t c = next_char(s, left, &len);
+		uint32_t c = next_char(s, left, &len);
 		bool hidden = at == 0 && c == '.';
 		if (hidden || !is_safe_in_name(c))
 			buf_addc(b, '_');

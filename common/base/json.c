@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -28,39 +29,18 @@ void json_to_buf(const json_t *j, struct buf *b)
 		b->failed = true;
 }
 
-/* Length of the valid UTF-8 sequence at p, or 0. RFC 3629: no surrogates, no overlong forms. */
-static size_t utf8_len(const unsigned char *p, size_t n)
-{
-	if (p[0] < 0x80)
-		return 1;
-	size_t len = p[0] >= 0xc2 && p[0] < 0xe0   ? 2
-		     : (p[0] & 0xf0) == 0xe0	   ? 3
-		     : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-						   : 0;
-	if (!len || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 json_t *json_text(const char *p, size_t n)
 {
 	json_t *plain = json_stringn(p, n);
 	if (plain)
 		return plain;
 	BUF_AUTO b = {.limit = n * 3 + 1};
-	for (size_t i = 0; i < n;) {
-		size_t len = utf8_len((const unsigned char *)p + i, n - i);
-		if (len)
-			buf_add(&b, p + i, len);
+	for (const char *end = p + n; p < end;) {
+		const char *at = p;
+		if (text_next(&p, end) < TEXT_BAD_BYTE)
+			buf_add(&b, at, (size_t)(p - at));
 		else
 			buf_adds(&b, "\xef\xbf\xbd");
-		i += len ? len : 1;
 	}
 	return json_stringn(buf_str(&b), b.len);
 }

@@ -1,5 +1,6 @@
 #include "base/magic.h"
 #include "base/result.h"
+#include "base/text.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -344,7 +345,7 @@ struct magic magic_of(const void *p, size_t n)
 	for (size_t i = 0; i < COUNT(signatures); i++)
 		if (at(b, signatures[i].off, signatures[i].sig, signatures[i].len))
 			return (struct magic){signatures[i].type, false};
-	if (n && !memchr(p, 0, n) && result_utf8(p, n))
+	if (n && !memchr(p, 0, n) && text_is_utf8(p, n))
 		return (struct magic){text_type(b), false};
 	return (struct magic){"application/octet-stream", false};
 }

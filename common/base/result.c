@@ -1,43 +1,11 @@
 #include "base/result.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The length of the UTF-8 sequence at p, at most n; 0 if there is none. */
-static size_t sequence(const unsigned char *p, size_t n)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc0 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf8 ? 4
-				   : 0;
-	if (len < 2 || len > n)
-		return len == 1;
-	uint32_t c = p[0] & (0x7fu >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3fu);
-	}
-	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	return len;
-}
-
-bool result_utf8(const char *p, size_t n)
-{
-	for (size_t i = 0, len; i < n; i += len) {
-		len = sequence((const unsigned char *)p + i, n - i);
-		if (len == 0)
-			return false;
-	}
-	return true;
-}
 
 struct cursor {
 	const char *at, *end;
@@ -72,14 +40,10 @@ static bool hex4(struct cursor *c, unsigned *out)
 	for (int i = 0; i < 4; i++, c->at++) {
 		if (c->at >= c->end)
 			return false;
-		char ch = *c->at;
-		unsigned v = ch >= '0' && ch <= '9'   ? (unsigned)(ch - '0')
-			     : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a' + 10)
-			     : ch >= 'A' && ch <= 'F' ? (unsigned)(ch - 'A' + 10)
-						      : 16;
-		if (v > 15)
+		int v = text_hex(*c->at);
+		if (v < 0)
 			return false;
-		*out = *out << 4 | v;
+		*out = *out << 4 | (unsigned)v;
 	}
 	return true;
 }
@@ -256,7 +220,7 @@ static bool value(struct cursor *c)
 const char *result_json(const char *p, size_t n)
 {
 	struct cursor c = {.at = p, .end = p + n};
-	if (!result_utf8(p, n))
+	if (!text_is_utf8(p, n))
 		return "the result is not UTF-8";
 	if (!value(&c))
 		return c.why;

@@ -15,6 +15,5 @@
  * numbers beyond a double, NUL in a member's name, or deep nesting. Else what is wrong; static.
  */
 const char *result_json(const char *p, size_t n);
-bool result_utf8(const char *p, size_t n);
 
 #endif

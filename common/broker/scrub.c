@@ -1,4 +1,5 @@
 #include "broker/scrub.h"
+#include "base/text.h"
 #include "gate/decode.h"
 #include "gate/vault.h"
 
@@ -120,25 +121,6 @@ static size_t squeeze(const char *p, size_t n, char *out)
 	return (size_t)(o - out);
 }
 
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
-static size_t unpercent(const char *p, size_t n, char *out)
-{
-	char *o = out;
-	for (size_t i = 0; i < n; i++) {
-		bool two = p[i] == '%' && n - i >= 3 && hex(p[i + 1]) >= 0 && hex(p[i + 2]) >= 0;
-		*o++ = two ? (char)(hex(p[i + 1]) * 16 + hex(p[i + 2])) : p[i];
-		i += two ? 2 : 0;
-	}
-	return (size_t)(o - out);
-}
-
 /* "\u0041" and "\x41" of one byte, also in what is not quite JSON. */
 static size_t unescape(const char *p, size_t n, char *out)
 {
@@ -149,7 +131,8 @@ static size_t unescape(const char *p, size_t n, char *out)
 			len = 6;
 		else if (n - i >= 4 && memcmp(p + i, "\\x", 2) == 0)
 			len = 4;
-		int high = len ? hex(p[i + len - 2]) : -1, low = len ? hex(p[i + len - 1]) : -1;
+		int high = len ? text_hex(p[i + len - 2]) : -1,
+		    low = len ? text_hex(p[i + len - 1]) : -1;
 		bool is = high >= 0 && low >= 0;
 		*o++ = is ? (char)(high * 16 + low) : p[i];
 		i += is ? len : 1;
@@ -164,7 +147,7 @@ static size_t numeric_entity(const char *p, size_t n, char *c)
 	unsigned v = 0;
 	size_t i = is_hex ? 3 : 2, from = i;
 	for (; i < n && i < from + 7 && p[i] != ';'; i++) {
-		int d = hex(p[i]);
+		int d = text_hex(p[i]);
 		if (d < 0 || (!is_hex && d > 9))
 			return 0;
 		v = v * (is_hex ? 16 : 10) + (unsigned)d;
@@ -248,7 +231,7 @@ static bool inside_gzip(const struct leak *l, const struct buf *body)
 static bool hidden(const struct leak *l, const struct buf *body)
 {
 	static size_t (*const undo[])(const char *, size_t, char *) = {
-		squeeze, unpercent, unescape, unentity};
+		squeeze, text_unpercent, unescape, unentity};
 	char *out = vault_new(body->len + 1);
 	bool hit = !out;
 	for (size_t i = 0; !hit && i < sizeof undo / sizeof undo[0]; i++)

@@ -1,5 +1,6 @@
 #include "gate/leak.h"
 
+#include "base/text.h"
 #include "gate/vault.h"
 
 #include <stdint.h>
@@ -164,16 +165,9 @@ static void put_u(struct text *out, unsigned unit, bool upper)
 /* The code point at v, which is n long, and its bytes; 0 bytes when it is no UTF-8. */
 static size_t utf8_at(const uint8_t *v, size_t n, uint32_t *cp)
 {
-	size_t len = v[0] >= 0xf0 ? 4 : v[0] >= 0xe0 ? 3 : v[0] >= 0xc2 ? 2 : 0;
-	if (!len || len > n || v[0] > 0xf4)
-		return 0;
-	*cp = v[0] & (0xffu >> (len + 1));
-	for (size_t i = 1; i < len; i++) {
-		if ((v[i] & 0xc0) != 0x80)
-			return 0;
-		*cp = *cp << 6 | (v[i] & 0x3f);
-	}
-	return len;
+	const char *from = (const char *)v, *p = from;
+	*cp = text_next(&p, from + n);
+	return *cp < TEXT_BAD_BYTE ? (size_t)(p - from) : 0;
 }
 
 static size_t json_wide(const struct form *f, const uint8_t *v, size_t n, struct text *out)
@@ -223,8 +217,10 @@ static void put_unit(const struct form *f, unsigned unit, struct text *out)
 static void encode_utf16(const struct form *f, const uint8_t *v, size_t n, struct text *out)
 {
 	for (size_t i = 0; i < n;) {
-		uint32_t cp = v[i];
-		size_t len = v[i] < 0x80 ? 1 : utf8_at(v + i, n - i, &cp);
+		uint32_t cp;
+		size_t len = utf8_at(v + i, n - i, &cp);
+		if (!len)
+			cp = v[i];
 		if (cp >= 0x10000) {
 			put_unit(f, 0xd800 + ((cp - 0x10000) >> 10), out);
 			cp = 0xdc00 + ((cp - 0x10000) & 0x3ff);

@@ -1,6 +1,7 @@
 #include "gate/request.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "gate/decode.h"
 #include "gate/swap.h"
 #include "gate/vault.h"
@@ -142,27 +143,13 @@ static bool has_percent(const struct http_text *t)
 	return memchr(t->p, '%', t->n) != NULL;
 }
 
-static int hex_value(char c)
-{
-	return c >= '0' && c <= '9'		    ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
-
 /* The target with whatever is percent-encoded in it decoded: any mixture of encoded and plain. */
 static bool leaks_decoded(const struct leak *l, const struct http_text *t)
 {
 	char *plain = wipe_malloc(t->n + 1);
-	size_t n = 0;
 	if (!plain)
 		return true;
-	for (size_t i = 0; i < t->n; i++) {
-		bool escape = t->p[i] == '%' && i + 2 < t->n && hex_value(t->p[i + 1]) >= 0 &&
-			      hex_value(t->p[i + 2]) >= 0;
-		plain[n++] = escape ? (char)(hex_value(t->p[i + 1]) << 4 | hex_value(t->p[i + 2]))
-				    : t->p[i];
-		i += escape ? 2 : 0;
-	}
+	size_t n = text_unpercent(t->p, t->n, plain);
 	bool found = leak_find(l, plain, n, NULL);
 	wipe_free(plain);
 	return found;

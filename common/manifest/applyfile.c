@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "manifest/doc.h"
 #include "manifest/manifest.h"
-#include "manifest/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

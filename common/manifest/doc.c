@@ -1,7 +1,7 @@
 #include "manifest/doc.h"
 
 #include "base/program.h"
-#include "manifest/text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <math.h>

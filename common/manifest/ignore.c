@@ -1,6 +1,6 @@
 #include "manifest/ignore.h"
 
-#include "manifest/text.h"
+#include "base/text.h"
 
 #include <string.h>
 

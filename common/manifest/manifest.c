@@ -4,7 +4,7 @@
 #include "manifest/doc.h"
 #include "manifest/ignore.h"
 #include "manifest/schema.h"
-#include "manifest/text.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "manifest/pattern.h"
 #include "manifest/place.h"
 #include "manifest/schema_ref.h"
-#include "manifest/text.h"
+#include "base/text.h"
 #include "manifest/value.h"
 
 #include <float.h>

@@ -1,15 +1,8 @@
 #include "manifest/schema_ref.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
 
 /* One token up to the next '/', decoded into b. Moves *s on. 0/-1. */
 static int token(const char **s, struct buf *b)
@@ -18,7 +11,7 @@ static int token(const char **s, struct buf *b)
 	for (; **s && **s != '/'; (*s)++) {
 		int c = (unsigned char)**s;
 		if (c == '%') {
-			int hi = hex((*s)[1]), lo = hi < 0 ? -1 : hex((*s)[2]);
+			int hi = text_hex((*s)[1]), lo = hi < 0 ? -1 : text_hex((*s)[2]);
 			if (lo < 0 || hi + lo == 0)
 				return -1;
 			c = hi * 16 + lo;

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "manifest/ignore.h"
 #include "manifest/secretish.h"
-#include "manifest/text.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 #include "net/http.h"
+#include "base/text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -295,17 +296,6 @@ enum {
 	LAST_LF
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static int expect(struct http_chunks *c, char got, char want, int next)
 {
 	c->state = next;
@@ -314,7 +304,7 @@ static int expect(struct http_chunks *c, char got, char want, int next)
 
 static int size_char(struct http_chunks *c, char ch)
 {
-	int v = hex_digit(ch);
+	int v = text_hex(ch);
 	if (v >= 0) {
 		c->left = c->left * 16 + (unsigned)v;
 		return ++c->digits > 12 ? -1 : 0;

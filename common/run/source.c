@@ -1,5 +1,6 @@
 #include "run/source.h"
 #include "base/buf.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -209,31 +210,10 @@ static bool find_lines(const struct source *s, const char *p, size_t n)
 
 /* ---- escaped text -------------------------------------------------------------------------- */
 
-static int hex_value(char c)
+static void add_char(struct buf *out, uint32_t c)
 {
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
-static void add_code_point(struct buf *out, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_addc(out, (char)c);
-	} else if (c < 0x800) {
-		buf_addc(out, (char)(0xc0 | c >> 6));
-		buf_addc(out, (char)(0x80 | (c & 63)));
-	} else if (c < 0x10000) {
-		buf_addc(out, (char)(0xe0 | c >> 12));
-		buf_addc(out, (char)(0x80 | (c >> 6 & 63)));
-		buf_addc(out, (char)(0x80 | (c & 63)));
-	} else {
-		buf_addc(out, (char)(0xf0 | c >> 18));
-		buf_addc(out, (char)(0x80 | (c >> 12 & 63)));
-		buf_addc(out, (char)(0x80 | (c >> 6 & 63)));
-		buf_addc(out, (char)(0x80 | (c & 63)));
-	}
+	char utf8[4];
+	buf_add(out, utf8, (size_t)(text_put(utf8, c) - utf8));
 }
 
 /* Four hex digits at p, or -1. */
@@ -241,7 +221,7 @@ static int32_t four_hex(const char *p, size_t n)
 {
 	int32_t v = 0;
 	for (int i = 0; i < 4; i++) {
-		int d = (size_t)i < n ? hex_value(p[i]) : -1;
+		int d = (size_t)i < n ? text_hex(p[i]) : -1;
 		if (d < 0)
 			return -1;
 		v = v << 4 | d;
@@ -262,10 +242,10 @@ static size_t add_escape(struct buf *out, const char *p, size_t n)
 	if (u >= 0xd800 && u < 0xdc00 && n >= 11 && p[5] == '\\' && p[6] == 'u')
 		low = four_hex(p + 7, 4);
 	if (low < 0xdc00 || low > 0xdfff) {
-		add_code_point(out, (uint32_t)u);
+		add_char(out, (uint32_t)u);
 		return 5;
 	}
-	add_code_point(out, 0x10000 + ((uint32_t)(u - 0xd800) << 10 | (uint32_t)(low - 0xdc00)));
+	add_char(out, 0x10000 + ((uint32_t)(u - 0xd800) << 10 | (uint32_t)(low - 0xdc00)));
 	return 11;
 }
 

@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/magic.h"
-#include "base/result.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <unistr.h>
 
 /* Bounds on the work, beyond any honest use. */
 #define MAX_DEPTH 16
@@ -72,42 +71,13 @@ static int add_entry(struct walk *w, const char *name, size_t len, const char *w
 	return 0;
 }
 
-/*
- * Controls, what breaks lines, turns the direction of text or takes no room, and what Unicode says
- * is no character, are not names: they would say something else than they are. The two joiners are
- * letters' own in several scripts, and in emoji. U+FFFE and U+FFFF of all planes are two bits.
- */
-static bool deceives(uint32_t c)
-{
-	static const uint32_t ranges[][2] = {{0, 0x1f}, {0x7f, 0x9f}, {0xad, 0xad}, {0x34f, 0x34f},
-		{0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
-		{0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-		{0x3164, 0x3164}, {0xfdd0, 0xfdef}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
-		{0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
-	if ((c & 0xfffe) == 0xfffe)
-		return true;
-	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-		if (c >= ranges[i][0] && c <= ranges[i][1])
-			return true;
-	return false;
-}
-
-/* The bytes of the character at p, of which there are left; 0 for none that can be shown. */
-static size_t honest(const char *p, size_t left)
-{
-	ucs4_t c;
-	int n = u8_mbtoucr(&c, (const uint8_t *)p, left);
-	return n > 0 && !deceives(c) ? (size_t)n : 0;
-}
-
 static const char *bad_name(const char *name)
 {
 	size_t n = strlen(name);
-	if (!result_utf8(name, n))
+	if (!text_is_utf8(name, n))
 		return "name is not UTF-8";
-	for (size_t i = 0, len; i < n; i += len)
-		if ((len = honest(name + i, n - i)) == 0)
-			return "name has control characters";
+	if (!text_is_clean(name, n, false))
+		return "name has control characters";
 	return n > MAX_NAME ? "name is too long" : NULL;
 }
 
@@ -186,14 +156,8 @@ static int by_name(const void *a, const void *b)
 static char *shown(const char *name)
 {
 	struct buf b = {0};
-	size_t whole = strlen(name);
-	for (size_t i = 0, len; i < whole && b.len < MAX_SHOWN; i += len ? len : 1) {
-		len = honest(name + i, whole - i);
-		if (len)
-			buf_add(&b, name + i, len);
-		else
-			buf_addf(&b, "\\x%02x", (unsigned char)name[i]);
-	}
+	size_t whole = strlen(name), n = whole > MAX_SHOWN ? MAX_SHOWN : whole;
+	text_add_visible(&b, name, n - text_begun(name, n), false);
 	if (whole > MAX_SHOWN)
 		buf_adds(&b, "...");
 	return buf_detach(&b);

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/strv.h"
+#include "base/text.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/control.h"
 #include "sandbox/inodes.h"
@@ -216,7 +217,7 @@ static void judge_ok(const struct sandbox *sb, const struct sandbox_call *call, 
 	} else {
 		if (in->out_cut)
 			return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
-		if (!result_utf8(in->out.data, in->out.len))
+		if (!text_is_utf8(in->out.data, in->out.len))
 			return fail(r, SANDBOX_FAILED, NULL, "the result is not UTF-8");
 		buf_add(&r->result, in->out.data, in->out.len);
 	}

@@ -1,4 +1,5 @@
 #include "scan/codec.h"
+#include "base/text.h"
 #include "scan/decode.h"
 #include "scan/tables.h"
 
@@ -58,7 +59,7 @@ static size_t long_char(
 		return 0;
 	const struct scan_pair *p = find_pair(d, (uint16_t)(lead << 8 | (unsigned char)s[1]));
 	if (p) {
-		*out = decode_put(*out, p->point);
+		*out = text_put(*out, p->point);
 		return p->point ? 2 : 0;
 	}
 	for (size_t k = 2; k <= 4 && k <= n; k++) {
@@ -80,7 +81,7 @@ static size_t one_char(const struct scan_double *d, iconv_t cd, const char *s, s
 		alone = find_pair(d, (uint16_t)(c << 8));
 	if (!alone && c >= 0x80)
 		return long_char(d, cd, s, n, out);
-	*out = decode_put(*out, alone ? alone->point : c);
+	*out = text_put(*out, alone ? alone->point : c);
 	return 1;
 }
 
@@ -197,7 +198,7 @@ static const char *utf7_shifted(const char *s, const char *end, char **out)
 			return NULL;
 		high = unit >= 0xD800 && unit < 0xDC00 ? unit : 0;
 		if (!high)
-			*out = decode_put(*out, unit);
+			*out = text_put(*out, unit);
 	}
 	return high || have >= 6 || bits ? NULL : s;
 }

@@ -1,4 +1,5 @@
 #include "scan/decode.h"
+#include "base/text.h"
 #include "scan/codec.h"
 #include "scan/lex.h"
 #include "scan/lex_bits.h"
@@ -20,26 +21,6 @@ static _Noreturn void refuse(struct arena *a, const char *message)
 	a->fail->col = 0;
 	a->fail->message = message;
 	fail_jump(a->fail, FAIL_SYNTAX);
-}
-
-char *decode_put(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-	} else if (c < 0x800) {
-		*to++ = (char)(0xC0 | c >> 6);
-		*to++ = (char)(0x80 | (c & 0x3F));
-	} else if (c < 0x10000) {
-		*to++ = (char)(0xE0 | c >> 12);
-		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
-		*to++ = (char)(0x80 | (c & 0x3F));
-	} else {
-		*to++ = (char)(0xF0 | c >> 18);
-		*to++ = (char)(0x80 | (c >> 12 & 0x3F));
-		*to++ = (char)(0x80 | (c >> 6 & 0x3F));
-		*to++ = (char)(0x80 | (c & 0x3F));
-	}
-	return to;
 }
 
 /* CRLF and CR to LF, and an LF at the end. */
@@ -194,7 +175,7 @@ static struct text from_latin1(struct arena *a, const char *s, size_t n)
 	struct text t = new_text(a, 2 * n);
 	char *to = t.s;
 	for (size_t i = 0; i < n; i++)
-		to = decode_put(to, (unsigned char)s[i]);
+		to = text_put(to, (unsigned char)s[i]);
 	t.n = (size_t)(to - t.s);
 	return t;
 }
@@ -213,7 +194,7 @@ static struct text from_charmap(
 			point = 0x066A;
 		if (point == 0xFFFF)
 			refuse(a, "the file is not in the encoding that it declares");
-		to = decode_put(to, point);
+		to = text_put(to, point);
 	}
 	t.n = (size_t)(to - t.s);
 	return t;
@@ -224,7 +205,7 @@ static struct text from_ascii(struct arena *a, const char *s, size_t n, bool utf
 	for (size_t i = 0; !utf8 && i < n; i++)
 		if ((unsigned char)s[i] >= 0x80)
 			refuse(a, "the file is not in the encoding that it declares");
-	if (utf8 && !str_is_utf8(s, n))
+	if (utf8 && !text_is_utf8(s, n))
 		refuse(a, "the file is not in the encoding that it declares");
 	return (struct text){(char *)(uintptr_t)s, n};
 }
@@ -310,7 +291,7 @@ char *decode_source(struct arena *a, const void *bytes, size_t n)
 		refuse(a, "a byte order mark with another encoding than UTF-8");
 	t = transcode(a, declared, t.s, t.n);
 	/* Lone surrogates cannot be written as UTF-8, so CPython refuses them here. */
-	if (!str_is_utf8(t.s, t.n))
+	if (!text_is_utf8(t.s, t.n))
 		refuse(a, "the file is not in the encoding that it declares");
 	size_t len = strlen(t.s);
 	if (len == 0 || t.s[len - 1] != '\n')

@@ -13,7 +13,4 @@
 /* UTF-8 (not checked where the file is to be UTF-8) ending in LF, LEX_PAD zero bytes behind it. */
 char *decode_source(struct arena *a, const void *bytes, size_t n);
 
-/* Appends a code point as UTF-8; surrogates too, as three bytes. */
-char *decode_put(char *to, uint32_t point);
-
 #endif

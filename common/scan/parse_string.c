@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "scan/parse_in.h"
 #include "scan/str.h"
 
@@ -75,7 +76,7 @@ static void add_literal(
 	if (!wrong && flags & LEX_HIGH && flags & LEX_BYTES)
 		wrong = "bytes can only contain ASCII literal characters";
 	/* Checked before escapes: those may give lone surrogates, which are no UTF-8. */
-	if (!wrong && flags & LEX_HIGH && !str_is_utf8(s, n))
+	if (!wrong && flags & LEX_HIGH && !text_is_utf8(s, n))
 		wrong = "a string literal is not valid UTF-8";
 	if (wrong)
 		lex_error(&p->lx, at.line, at.col, wrong);

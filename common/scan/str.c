@@ -1,4 +1,5 @@
 #include "scan/str.h"
+#include "base/text.h"
 #include "scan/decode.h"
 #include "scan/tables.h"
 
@@ -6,22 +7,8 @@
 #include <string.h>
 #include <strings.h>
 #include <uniname.h>
-#include <unistr.h>
 
 #define NAME_MAX_LEN 256 /* CPython's NAME_MAXLEN */
-
-bool str_is_utf8(const char *s, size_t n)
-{
-	return u8_check((const uint8_t *)s, n) == NULL;
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool is_ideograph(uint32_t c)
 {
@@ -48,9 +35,9 @@ static int64_t ideograph(const char *digits, size_t n)
 	if (n != 4 && n != 5)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		if (hex_value(digits[i]) < 0 || digits[i] >= 'a')
+		if (text_hex(digits[i]) < 0 || digits[i] >= 'a')
 			return -1;
-		c = c * 16 + (uint32_t)hex_value(digits[i]);
+		c = c * 16 + (uint32_t)text_hex(digits[i]);
 	}
 	return is_ideograph(c) ? (int64_t)c : -1;
 }
@@ -131,7 +118,7 @@ static int64_t hex_digits(struct cursor *c, int n)
 {
 	int64_t v = 0;
 	for (int i = 0; i < n; i++) {
-		int d = c->at < c->end ? hex_value(*c->at) : -1;
+		int d = c->at < c->end ? text_hex(*c->at) : -1;
 		if (d < 0)
 			return -1;
 		v = v * 16 + d;
@@ -164,7 +151,7 @@ static void numeric_escape(struct cursor *c, int n)
 	else if (v > 0x10FFFF)
 		c->error = "illegal Unicode character in a string literal";
 	else
-		c->out = decode_put(c->out, (uint32_t)v);
+		c->out = text_put(c->out, (uint32_t)v);
 }
 
 static void named_escape(struct cursor *c)
@@ -182,7 +169,7 @@ static void named_escape(struct cursor *c)
 		return;
 	}
 	c->at = close + 1;
-	c->out = decode_put(c->out, (uint32_t)v);
+	c->out = text_put(c->out, (uint32_t)v);
 }
 
 /* at is behind the backslash. */
@@ -198,7 +185,7 @@ static void escape(struct cursor *c, bool text)
 		c->at--;
 		uint32_t v = octal_digits(c);
 		if (text)
-			c->out = decode_put(c->out, v);
+			c->out = text_put(c->out, v);
 		else
 			*c->out++ = (char)v;
 	} else if (k == 'x' && text) {

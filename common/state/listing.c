@@ -1,6 +1,6 @@
 #include "state/listing.h"
 
-#include "manifest/text.h"
+#include "base/text.h"
 #include "state/conn.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "verify/diff.h"
 
-#include "manifest/text.h"
+#include "base/text.h"
 #include "verify/verify.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "verify/report.h"
 
 #include "manifest/manifest.h"
-#include "manifest/text.h"
+#include "base/text.h"
 #include "state/seal.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/magic.h"
 #include "base/result.h"
+#include "base/text.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!result_json((const char *)data, n)) {
 		JSON_AUTO j = json_parse("result", data, n, &e);
 		must(j != NULL);
-		must(result_utf8((const char *)data, n));
+		must(text_is_utf8((const char *)data, n));
 	}
 	struct magic m = magic_of(data, n);
 	must(m.type != NULL);
