@@ -20,19 +20,16 @@ static void print_changes(const struct invocation *in, const json_t *changes)
 {
 	size_t i;
 	json_t *c;
-	bool color = program_color(stdout);
 	json_array_foreach(changes, i, c)
 	{
 		const char *op = text_of(c, "op"), *detail = text_of(c, "detail");
-		const char *paint = !color	 ? ""
-				    : *op == '+' ? "\033[32m"
-				    : *op == '-' ? "\033[31m"
-						 : "\033[33m";
+		const char *paint = *op == '+' ? "32" : *op == '-' ? "31" : "33";
 		if (in->output == OUTPUT_NAME)
 			printf("%s/%s\n", text_of(c, "kind"), text_of(c, "name"));
-		output_say(in, "%s%s %s %s%s%s%s%s", paint, op, text_of(c, "kind"),
-			text_of(c, "name"), *detail ? " (" : "", detail, *detail ? ")" : "",
-			color ? "\033[0m" : "");
+		output_paint(in, paint);
+		output_say(in, "%s %s %s%s%s%s", op, text_of(c, "kind"), text_of(c, "name"),
+			*detail ? " (" : "", detail, *detail ? ")" : "");
+		output_paint(in, "0");
 	}
 }
 
@@ -89,7 +86,7 @@ static int export_state(struct invocation *in, struct err *e)
 	}
 	int r = apply_yaml(all, &out, e);
 	if (r == 0)
-		fwrite(out.data, 1, out.len, stdout);
+		output_text(stdout, out.data, out.len);
 	json_decref(all);
 	return r;
 }

@@ -339,8 +339,7 @@ static int print_reply(struct invocation *in, const struct broker_reply *r)
 		JSON_AUTO j = broker_reply_json(r, opt(in, "save"));
 		json_object_set_new(j, "run", json_string(r->run));
 		json_object_set_new(j, "ms", json_integer(r->ms));
-		json_dumpf(j, stdout, JSON_COMPACT);
-		putchar('\n');
+		output_json_line(stdout, j, JSON_COMPACT);
 		return 0;
 	}
 	if (in->output == OUTPUT_NAME)
@@ -349,7 +348,7 @@ static int print_reply(struct invocation *in, const struct broker_reply *r)
 		program_note(in, "the answer's status is %d", r->status);
 	if (r->saved)
 		return say_saved(in, r);
-	fwrite(buf_str(&r->body), 1, r->body.len, stdout);
+	output_text(stdout, buf_str(&r->body), r->body.len);
 	if (isatty(STDOUT_FILENO) && r->body.len && r->body.data[r->body.len - 1] != '\n')
 		putchar('\n');
 	return 0;

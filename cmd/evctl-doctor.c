@@ -17,9 +17,12 @@ static void print_row(const struct invocation *in, const json_t *row)
 		output_say(in, "%s\t%s\t%s\t%s", word, check, is, mend);
 		return;
 	}
-	bool color = program_color(stdout);
-	const char *paint = !color ? "" : ok ? "\033[32m" : required ? "\033[31m" : "\033[33m";
-	output_say(in, "%s%-7s%s %-17s %s", paint, word, color ? "\033[0m" : "", check, is);
+	if (in->output != OUTPUT_TEXT)
+		return;
+	output_paint(in, ok ? "32" : required ? "31" : "33");
+	printf("%-7s", word);
+	output_paint(in, "0");
+	output_say(in, " %-17s %s", check, is);
 	if (!ok)
 		output_say(in, "        mend: %s", mend);
 }

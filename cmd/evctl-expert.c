@@ -204,7 +204,7 @@ static int show_diff(const struct invocation *in, struct state *st, const char *
 		return output_object(in, columns, diff, e);
 	diff_text(diff, &text);
 	json_decref(diff);
-	fputs(buf_str(&text), stdout);
+	output_text(stdout, buf_str(&text), text.len);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int run_listing(struct invocation *in, struct err *e)
 	else
 		listing_text(listing, &text);
 	json_decref(listing);
-	fputs(buf_str(&text), stdout);
+	output_text(stdout, buf_str(&text), text.len);
 	return 0;
 }
 

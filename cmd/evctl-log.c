@@ -321,8 +321,8 @@ static int do_audit(struct invocation *in, struct err *e)
 static int print_line(void *ctx, const json_t *line)
 {
 	(void)ctx;
-	json_dumpf(line, stdout, JSON_COMPACT);
-	return putchar('\n') == EOF ? -1 : 0;
+	output_json_line(stdout, line, JSON_COMPACT);
+	return ferror(stdout) ? -1 : 0;
 }
 
 static int do_export(struct invocation *in, struct err *e)

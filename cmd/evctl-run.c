@@ -129,15 +129,20 @@ static int read_input(
 
 /* ---- what is said -------------------------------------------------------------------------- */
 
+/* What the hooks write to. */
+struct live {
+	const struct invocation *in;
+	struct output_held held;
+};
+
 static void say_note(void *ctx, const char *text)
 {
-	program_note(ctx, "%s", text);
+	program_note(((struct live *)ctx)->in, "%s", text);
 }
 
 static void put_log(void *ctx, const char *p, size_t n)
 {
-	(void)ctx;
-	output_text(stderr, p, n);
+	output_piece(stderr, &((struct live *)ctx)->held, p, n);
 	fflush(stderr);
 }
 
@@ -145,8 +150,7 @@ static void print_envelope(const struct run_outcome *o)
 {
 	BUF_AUTO b = {0};
 	run_envelope(o, &b);
-	fwrite(buf_str(&b), 1, b.len, stdout);
-	putchar('\n');
+	output_json_text(stdout, buf_str(&b), b.len);
 	fflush(stdout);
 }
 
@@ -223,11 +227,10 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 
 /* ---- one call, or many --------------------------------------------------------------------- */
 
-static int hooks_of(
-	struct invocation *in, const struct runner *r, struct run_hooks *h, struct err *e)
+static int hooks_of(struct live *to, const struct runner *r, struct run_hooks *h, struct err *e)
 {
-	*h = (struct run_hooks){.note = say_note, .ctx = in};
-	if (!opt_flag(in, "debug"))
+	*h = (struct run_hooks){.note = say_note, .ctx = to};
+	if (!opt_flag(to->in, "debug"))
 		return 0;
 	if (runner_view(r)->version != EXPERT_DRAFT) {
 		err_set(e, ERR_USAGE, "'--debug' is for drafts");
@@ -237,20 +240,29 @@ static int hooks_of(
 	return 0;
 }
 
+static int call(
+	struct runner *r, const struct run_request *rq, struct run_outcome *out, struct err *e)
+{
+	int done = runner_call(r, rq, out, e);
+	put_log(rq->hooks.ctx, "", 0);
+	return done;
+}
+
 static int run_one(struct invocation *in, struct runner *r, struct err *e)
 {
+	struct live to = {.in = in};
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = INPUT_MAX};
 	struct run_request rq = {.tool = arg(in, 1), .signals = true};
 	long seconds;
 	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
-		hooks_of(in, r, &rq.hooks, e) < 0 ||
+		hooks_of(&to, r, &rq.hooks, e) < 0 ||
 		read_input(in, manifest_tool(&runner_view(r)->m, rq.tool), &input, e) < 0)
 		return -1;
 	rq.input = buf_str(&input);
 	rq.ninput = input.len;
 	rq.timeout_ms = (int)seconds * 1000;
-	return runner_call(r, &rq, &out, e) < 0 ? -1 : report(in, &out, e);
+	return call(r, &rq, &out, e) < 0 ? -1 : report(in, &out, e);
 }
 
 static void print_line_error(const struct err *e)
@@ -258,8 +270,7 @@ static void print_line_error(const struct err *e)
 	JSON_AUTO o = json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code, "kind",
 		err_kind(e->code), "message", json_text(e->msg, strlen(e->msg)), "hint",
 		e->hint[0] ? json_text(e->hint, strlen(e->hint)) : json_null());
-	json_dumpf(o, stdout, JSON_COMPACT);
-	putchar('\n');
+	output_json_line(stdout, o, JSON_COMPACT);
 	fflush(stdout);
 }
 
@@ -301,8 +312,7 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	JSON_AUTO keep = NULL;
 	struct run_request rq = *like;
 	struct err e = {0};
-	if (call_of_line(line, n, &keep, &rq, &input, &e) < 0 ||
-		runner_call(r, &rq, &out, &e) < 0) {
+	if (call_of_line(line, n, &keep, &rq, &input, &e) < 0 || call(r, &rq, &out, &e) < 0) {
 		print_line_error(&e);
 		return (int)e.code;
 	}
@@ -326,6 +336,7 @@ static FILE *open_calls(const char *path, struct err *e)
 
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
 {
+	struct live to = {.in = in};
 	struct run_request like = {.signals = true};
 	char *line = NULL;
 	size_t room = 0;
@@ -333,7 +344,7 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 	long seconds;
 	int first = 0, code = 0;
 	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
-		hooks_of(in, r, &like.hooks, e) < 0)
+		hooks_of(&to, r, &like.hooks, e) < 0)
 		return -1;
 	like.timeout_ms = (int)seconds * 1000;
 	while (code != ERR_CANCELLED && !ferror(stdout) && (n = getline(&line, &room, f)) > 0) {

@@ -268,8 +268,7 @@ static void print_sarif(const struct jobs *js)
 		strv_add(&prefixes, prefix ? prefix : "");
 	}
 	JSON_AUTO sarif = report_sarif(verdicts, (const char *const *)prefixes.v, n);
-	json_dumpf(sarif, stdout, JSON_INDENT(1));
-	putchar('\n');
+	output_json_line(stdout, sarif, JSON_INDENT(1));
 	free(verdicts);
 }
 

@@ -1,5 +1,6 @@
 #include "base/output.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,30 +10,13 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/*
- * A terminal must not be driven by data: control characters are shown as \xNN, so that a name can
- * neither move the cursor nor forge a row.
- */
-static void add_visible(struct buf *b, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c < 0x20 || c == 0x7f)
-			buf_addf(b, "\\x%02x", c);
-		else if (c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0)
-			buf_addf(b, "\\x%02x", (unsigned char)*++s);
-		else
-			buf_addc(b, (char)c);
-	}
-}
-
 static void add_cell(struct buf *b, const json_t *v)
 {
 	size_t i;
 	json_t *item;
 	switch (v ? json_typeof(v) : JSON_NULL) {
 	case JSON_STRING:
-		add_visible(b, json_string_value(v));
+		text_add_visible(b, json_string_value(v), json_string_length(v), false);
 		break;
 	case JSON_INTEGER:
 		buf_addf(b, "%lld", (long long)json_integer_value(v));
@@ -69,11 +53,36 @@ static size_t width(const char *s)
 	return n;
 }
 
+void output_json_text(FILE *f, const char *p, size_t n)
+{
+	bool tty = isatty(fileno(f));
+	if (!tty)
+		fwrite(p, 1, n, f);
+	for (const char *end = p + n; tty && p < end;) {
+		const char *at = p;
+		uint32_t c = text_next(&p, end);
+		if (c == '\n' || !text_deceives(c))
+			fwrite(at, 1, (size_t)(p - at), f);
+		else if (c < 0x10000)
+			fprintf(f, "\\u%04x", c);
+		else
+			fprintf(f, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
+	}
+	fputc('\n', f);
+}
+
+void output_json_line(FILE *f, const json_t *j, size_t flags)
+{
+	char *text = json_dumps(j, flags | JSON_ENCODE_ANY);
+	if (text)
+		output_json_text(f, text, strlen(text));
+	free(text);
+}
+
 static void print_json(const json_t *j)
 {
 	bool tty = isatty(STDOUT_FILENO);
-	json_dumpf(j, stdout, JSON_ENCODE_ANY | (tty ? JSON_INDENT(2) : JSON_COMPACT));
-	putchar('\n');
+	output_json_line(stdout, j, tty ? JSON_INDENT(2) : JSON_COMPACT);
 }
 
 void output_json(json_t *j)
@@ -351,7 +360,14 @@ void output_say(const struct invocation *in, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vaddf(&b, fmt, ap);
 	va_end(ap);
-	printf("%s\n", buf_str(&b));
+	buf_addc(&b, '\n');
+	output_text(stdout, buf_str(&b), b.len);
+}
+
+void output_paint(const struct invocation *in, const char *sgr)
+{
+	if (in->output == OUTPUT_TEXT && program_color(stdout))
+		printf("\033[%sm", sgr);
 }
 
 void output_text(FILE *f, const char *p, size_t n)
@@ -360,15 +376,19 @@ void output_text(FILE *f, const char *p, size_t n)
 		fwrite(p, 1, n, f);
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)p[i];
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-			fprintf(f, "\\x%02x", c);
-		else if (c == 0xc2 && i + 1 < n && (p[i + 1] & 0xe0) == 0x80)
-			fprintf(f, "\\x%02x", (unsigned char)p[++i]);
-		else
-			fputc(c, f);
-	}
+	BUF_AUTO b = {.limit = 4 * n + 1};
+	text_add_visible(&b, p, n, true);
+	fwrite(buf_str(&b), 1, b.len, f);
+}
+
+void output_piece(FILE *f, struct output_held *h, const char *p, size_t n)
+{
+	BUF_AUTO b = {.limit = n + sizeof h->bytes};
+	buf_add(&b, h->bytes, h->n);
+	buf_add(&b, p, n);
+	h->n = n ? text_begun(buf_str(&b), b.len) : 0;
+	memcpy(h->bytes, buf_str(&b) + b.len - h->n, h->n);
+	output_text(f, buf_str(&b), b.len - h->n);
 }
 
 const char *output_time(int64_t ms, char *buf, size_t n)

@@ -30,14 +30,26 @@ void output_json(json_t *j);
 size_t output_columns(void);
 /* Text from where the cursor is (indent), broken at blanks; further lines start at indent. */
 void output_wrapped(FILE *f, const char *text, size_t indent, size_t columns);
-/* A line on stdout for text output; nothing for json and name. */
+/* A line on stdout for text output, as output_text() has it; nothing for json and name. */
 void output_say(const struct invocation *in, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Colour from here on: the number of a terminal's SGR, "0" for none; where colour is wanted. */
+void output_paint(const struct invocation *in, const char *sgr);
 /*
- * Text of somebody else's (a tool's result, a log). To a terminal, control characters go as \xNN:
- * it must not be driven by data; to anything else the bytes go as they are.
+ * Text of somebody else's (a tool's result, a log). To a terminal, what deceives (base/text.h)
+ * goes as \xNN: it must not be driven by data; to anything else the bytes go as they are.
  */
 void output_text(FILE *f, const char *p, size_t n);
+/* As output_text(), of what comes in pieces; none, of no bytes, is the end. h is zeroed at first.
+ */
+struct output_held {
+	char bytes[4]; /* the beginning of a character */
+	size_t n;
+};
+void output_piece(FILE *f, struct output_held *h, const char *p, size_t n);
+/* JSON and a newline. To a terminal, characters that deceive go as \uXXXX. */
+void output_json_text(FILE *f, const char *p, size_t n);
+void output_json_line(FILE *f, const json_t *j, size_t flags);
 /* "2026-01-31T12:00:05Z" of ms since the epoch; buf holds at least 24. */
 const char *output_time(int64_t ms, char *buf, size_t n);
 

@@ -14,6 +14,7 @@
 #include "base/complete.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/text.h"
 
 const struct option_spec common_options[] = {
 	{"state", 0, "DIR", "the state directory", NAME_DIR, NULL, false},
@@ -487,14 +488,9 @@ int opt_int(const struct invocation *in, const char *name, long dflt, long min, 
 /* Whatever a name or a path holds, a message is one line, and commands no terminal. */
 static void put_line(const char *text)
 {
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			fprintf(stderr, "\\x%02x", *p);
-		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-			fprintf(stderr, "\\xc2\\x%02x", *++p);
-		else
-			fputc(*p, stderr);
-	fputc('\n', stderr);
+	BUF_AUTO b = {0};
+	text_add_visible(&b, text, strlen(text), false);
+	fprintf(stderr, "%s\n", buf_str(&b));
 }
 
 static void say(const struct invocation *in, const char *kind, const char *fmt, va_list ap)
@@ -535,7 +531,8 @@ int program_confirm(const struct invocation *in, struct err *e, const char *fmt,
 		err_set(e, ERR_USAGE, "%s: not confirmed", buf_str(&q));
 		return err_hint(e, "add --yes");
 	}
-	fprintf(stderr, "%s? [y/N] ", buf_str(&q));
+	output_text(stderr, buf_str(&q), q.len);
+	fputs("? [y/N] ", stderr);
 	char line[16] = "";
 	if (fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y'))
 		return 0;
@@ -558,8 +555,7 @@ static void print_error(const struct invocation *in, const struct err *e)
 		json_t *o = json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code,
 			"kind", err_kind(e->code), "message", json_text_or_null(e->msg), "hint",
 			json_text_or_null(e->hint[0] ? e->hint : NULL));
-		json_dumpf(o, stderr, JSON_COMPACT);
-		fputc('\n', stderr);
+		output_json_line(stderr, o, JSON_COMPACT);
 		json_decref(o);
 		return;
 	}
