@@ -21,6 +21,19 @@ enum decode_kind decode_kind(struct http_text v)
 	return http_is(v, "deflate") ? DECODE_DEFLATE : DECODE_UNKNOWN;
 }
 
+enum decode_kind decode_of(const struct http_field *field, size_t n)
+{
+	enum decode_kind kind = DECODE_NONE;
+	size_t seen = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!http_is(field[i].name, "Content-Encoding"))
+			continue;
+		kind = decode_kind(field[i].value);
+		seen++;
+	}
+	return seen > 1 ? DECODE_UNKNOWN : kind;
+}
+
 struct decode *decode_new(enum decode_kind kind)
 {
 	struct decode *d = calloc(1, sizeof *d);

@@ -15,6 +15,8 @@ enum decode_kind { DECODE_NONE, DECODE_GZIP, DECODE_DEFLATE, DECODE_UNKNOWN };
 
 /* What a Content-Encoding field's value asks for; "identity" and "" are NONE. */
 enum decode_kind decode_kind(struct http_text value);
+/* What a head's fields say. Named twice, nobody can say what it is: UNKNOWN. */
+enum decode_kind decode_of(const struct http_field *field, size_t n);
 
 struct decode *decode_new(enum decode_kind kind); /* GZIP or DEFLATE */
 void decode_free(struct decode **d);

@@ -10,9 +10,6 @@
 
 #include <stdbool.h>
 
-#define REQUEST_BODY_MAX 10000000
-#define REQUEST_ANSWER_MAX 50000000 /* after decoding */
-
 /* Waits for a request and serves it. *clean: how to close; true: another may follow. */
 bool request_serve(struct call *call, struct events *events, struct http_conn *c, bool *clean);
 

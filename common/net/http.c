@@ -147,8 +147,7 @@ static int parse_request_line(struct http_text line, struct http_head *h, const 
 	return take_absolute(h, why);
 }
 
-/* Digits only, and few enough that nothing overflows. */
-static int parse_length(struct http_text v, int64_t *out)
+int http_length(struct http_text v, int64_t *out)
 {
 	if (v.n == 0 || v.n > 18)
 		return -1;
@@ -171,7 +170,7 @@ static int note_field(struct http_head *h, const struct http_field *f, const cha
 	} else if (http_is(f->name, "Content-Length")) {
 		if (h->has_length)
 			return bad(why, "Content-Length comes twice");
-		if (parse_length(f->value, &h->length) < 0)
+		if (http_length(f->value, &h->length) < 0)
 			return bad(why, "Content-Length is not a number");
 		h->has_length = true;
 	} else if (http_is(f->name, "Transfer-Encoding")) {
@@ -245,6 +244,37 @@ int http_parse(const char *p, size_t n, struct http_head *h, const char **why)
 			return status;
 	}
 	return bad(why, "the head has no end");
+}
+
+struct http_text http_find(const struct http_field *field, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (http_is(field[i].name, name))
+			return field[i].value;
+	return (struct http_text){"", 0};
+}
+
+const char *http_phrase(int status)
+{
+	static const struct {
+		int status;
+		const char *phrase;
+	} known[] = {{200, "OK"}, {201, "Created"}, {202, "Accepted"}, {204, "No Content"},
+		{206, "Partial Content"}, {301, "Moved Permanently"}, {302, "Found"},
+		{303, "See Other"}, {304, "Not Modified"}, {307, "Temporary Redirect"},
+		{308, "Permanent Redirect"}, {400, "Bad Request"}, {401, "Unauthorized"},
+		{403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"},
+		{406, "Not Acceptable"}, {409, "Conflict"}, {410, "Gone"},
+		{412, "Precondition Failed"}, {413, "Content Too Large"},
+		{415, "Unsupported Media Type"}, {417, "Expectation Failed"},
+		{422, "Unprocessable Content"}, {429, "Too Many Requests"},
+		{431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
+		{502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"},
+		{505, "HTTP Version Not Supported"}};
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+		if (known[i].status == status)
+			return known[i].phrase;
+	return "";
 }
 
 static bool is_any(struct http_text name, const char *const *list)

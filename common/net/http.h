@@ -48,6 +48,12 @@ ssize_t http_head_end(const char *p, size_t n, size_t *from);
 /* Parses a whole head. 0, or the status to refuse with (400, 417, 431, 505) and *why. */
 int http_parse(const char *p, size_t n, struct http_head *h, const char **why);
 
+/* The field of that name, the first if there are more; "" without. */
+struct http_text http_find(const struct http_field *field, size_t n, const char *name);
+/* A Content-Length's value: digits only, at most 18. 0/-1. */
+int http_length(struct http_text value, int64_t *n);
+const char *http_phrase(int status); /* "" for one that is not in common use */
+
 bool http_token_ok(const char *p, size_t n);	    /* fit to be a field's name, or a method */
 bool http_is(struct http_text t, const char *word); /* ASCII case ignored */
 /* A comma-separated list holds the word, parameters ignored. */

@@ -45,7 +45,7 @@ def mitmproxy(up_pem):
             return os.path.exists(home + "/mitmproxy-ca-cert.pem")
         except OSError:
             return False
-    wait_for(up, 30, "mitmproxy")
+    until(up, "mitmproxy", 30)
     return 9081, home + "/mitmproxy-ca-cert.pem"
 
 

@@ -1,0 +1,215 @@
+#include "gate/request_answer.h"
+
+#include "gate/vault.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int put_text(struct request_answer *a, struct http_text t)
+{
+	char *copy;
+	if (leak_empty(a->unswap.l))
+		return http_conn_put(a->in->c, t.p, t.n);
+	copy = wipe_malloc(t.n + 1);
+	if (!copy)
+		return -1;
+	memcpy(copy, t.p, t.n);
+	leak_replace(a->unswap.l, copy, t.n);
+	int rc = http_conn_put(a->in->c, copy, t.n);
+	wipe_free(copy);
+	return rc;
+}
+
+static void put_status_line(struct request_answer *a, const struct upstream_head *h)
+{
+	char line[32];
+	snprintf(line, sizeof line, "HTTP/1.1 %d ", h->status);
+	http_conn_puts(a->in->c, line);
+	if (h->phrase.n)
+		put_text(a, h->phrase);
+	else
+		http_conn_puts(a->in->c, http_phrase(h->status));
+	http_conn_puts(a->in->c, "\r\n");
+}
+
+/* -1 when the answer does not tell. */
+static int64_t length_of(const struct upstream_head *h)
+{
+	int64_t n;
+	bool told = http_length(http_find(h->field, h->nfields, "Content-Length"), &n) == 0 &&
+		    !http_find(h->field, h->nfields, "Transfer-Encoding").n;
+	return told ? n : -1;
+}
+
+/* Sees to it that the body will be counted and searched as what it is. */
+static int plan_decoding(struct request_answer *a, const struct upstream_head *h)
+{
+	enum decode_kind kind = decode_of(h->field, h->nfields);
+	if (a->bodyless || kind == DECODE_NONE)
+		return 0;
+	if (kind == DECODE_UNKNOWN || h->status == 206) {
+		if (leak_empty(a->unswap.l))
+			return 0;
+		return refuse(a->no, 502, "encoded-answer",
+			"the host's answer is encoded in a way that cannot be searched", NULL);
+	}
+	a->decode = decode_new(kind);
+	return a->decode ? 0 : refuse_memory(a->no);
+}
+
+static int too_large(struct request_answer *a)
+{
+	return refuse(a->no, 502, "answer-too-large", "the host's answer is over 50 MB", NULL);
+}
+
+static int plan_framing(struct request_answer *a, const struct upstream_head *h)
+{
+	struct http_request *in = a->in;
+	int64_t length = length_of(h);
+	a->bodyless = http_request_is(in, "HEAD") || h->status == 204 || h->status == 304;
+	if (plan_decoding(a, h) < 0)
+		return -1;
+	if (!a->bodyless && length > REQUEST_ANSWER_MAX)
+		return too_large(a);
+	a->left = a->decode ? -1 : length;
+	a->chunked = !a->bodyless && a->left < 0 && !in->head.http10;
+	/* Ends by closing: a 1.0 client and no length, or a body of its own that it still sends. */
+	in->close = in->close || in->head.http10 || !in->body_done;
+	return 0;
+}
+
+static void put_framing(struct request_answer *a)
+{
+	struct http_conn *c = a->in->c;
+	char line[64];
+	if (a->chunked)
+		http_conn_puts(c, "Transfer-Encoding: chunked\r\n");
+	if (a->left >= 0 && a->status != 204 && a->status != 304) {
+		snprintf(line, sizeof line, "Content-Length: %lld\r\n", (long long)a->left);
+		http_conn_puts(c, line);
+	}
+	if (a->in->close)
+		http_conn_puts(c, "Connection: close\r\n");
+	http_conn_puts(c, "\r\n");
+}
+
+int request_answer_head(struct request_answer *a, const struct upstream_head *h)
+{
+	struct http_conn *c = a->in->c;
+	if (plan_framing(a, h) < 0)
+		return -1;
+	a->head_sent = true;
+	a->status = h->status;
+	put_status_line(a, h);
+	for (size_t i = 0; i < h->nfields; i++) {
+		struct http_text name = h->field[i].name;
+		if (http_drop_response(name) || (a->decode && http_is(name, "Content-Encoding")))
+			continue;
+		put_text(a, name);
+		http_conn_puts(c, ": ");
+		put_text(a, h->field[i].value);
+		http_conn_puts(c, "\r\n");
+	}
+	put_framing(a);
+	return c->dead ? -1 : 0;
+}
+
+static int put_body(struct request_answer *a, const void *p, size_t n)
+{
+	struct http_conn *c = a->in->c;
+	char line[24];
+	if (!n)
+		return 0;
+	if (a->left >= 0 && (int64_t)n > a->left)
+		return refuse(
+			a->no, 502, "broken", "the host's answer is longer than it says", NULL);
+	if (a->chunked) {
+		snprintf(line, sizeof line, "%zx\r\n", n);
+		http_conn_puts(c, line);
+	}
+	http_conn_put(c, p, n);
+	if (a->chunked)
+		http_conn_puts(c, "\r\n");
+	if (a->left >= 0)
+		a->left -= (int64_t)n;
+	return c->dead ? -1 : 0;
+}
+
+/* Decoded body: counted, the value put back to the stand-in, passed on. */
+static int pass_body(void *arg, const void *p, size_t n)
+{
+	struct request_answer *a = arg;
+	a->got += n;
+	if (a->got > REQUEST_ANSWER_MAX)
+		return too_large(a);
+	if (leak_empty(a->unswap.l))
+		return put_body(a, p, n);
+	struct buf out = {0};
+	int rc = leak_push(&a->unswap, p, n, &out);
+	rc = rc == 0 ? put_body(a, buf_str(&out), out.len) : refuse_memory(a->no);
+	buf_free(&out);
+	return rc;
+}
+
+int request_answer_body(struct request_answer *a, const void *p, size_t n)
+{
+	if (a->bodyless)
+		return 0;
+	if (!a->decode)
+		return pass_body(a, p, n);
+	if (decode_push(a->decode, p, n, pass_body, a) == 0)
+		return 0;
+	return refuse(
+		a->no, 502, "broken", "the host's answer is not in the encoding it names", NULL);
+}
+
+static int cut_short(struct request_answer *a)
+{
+	return refuse(a->no, 502, "broken", "the host's answer is cut short", NULL);
+}
+
+int request_answer_end(struct request_answer *a)
+{
+	struct buf out = {0};
+	if (a->decode && !decode_ended(a->decode))
+		return cut_short(a);
+	int rc = leak_flush(&a->unswap, &out);
+	rc = rc == 0 ? put_body(a, buf_str(&out), out.len) : refuse_memory(a->no);
+	buf_free(&out);
+	if (rc < 0)
+		return -1;
+	if (a->chunked)
+		http_conn_puts(a->in->c, "0\r\n\r\n");
+	else if (!a->bodyless && a->left > 0)
+		return cut_short(a);
+	return http_conn_flush(a->in->c);
+}
+
+void request_answer_refuse(struct request_answer *a)
+{
+	struct http_request *in = a->in;
+	const struct refusal *no = a->no;
+	BUF_AUTO body = {0};
+	char head[512];
+	a->status = no->status;
+	in->close = in->close || !in->body_done || a->status == 400;
+	buf_addf(&body, "{\"error\":\"%s\",\"reason\":\"%s\"", no->why, no->reason);
+	if (no->hint[0])
+		buf_addf(&body, ",\"hint\":\"%s\"", no->hint);
+	buf_adds(&body, "}\n");
+	snprintf(head, sizeof head,
+		"HTTP/1.1 %d %s\r\nX-Evctl-Gate: %s\r\nContent-Type: application/json\r\n"
+		"Content-Length: %zu\r\n%s\r\n",
+		a->status, http_phrase(a->status), no->reason, body.len,
+		in->close ? "Connection: close\r\n" : "");
+	http_conn_puts(in->c, head);
+	if (!http_request_is(in, "HEAD"))
+		http_conn_put(in->c, body.data, body.len);
+	http_conn_flush(in->c);
+}
+
+void request_answer_free(struct request_answer *a)
+{
+	leak_stream_end(&a->unswap);
+	decode_free(&a->decode);
+}

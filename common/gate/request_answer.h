@@ -1,0 +1,33 @@
+/*
+ * What comes down for a request: the host's answer, decoded, counted, with values put back to their
+ * stand-ins; or the gate's refusal.
+ */
+#ifndef EVCTL_GATE_REQUEST_ANSWER_H
+#define EVCTL_GATE_REQUEST_ANSWER_H
+
+#include "gate/decode.h"
+#include "gate/request_head.h"
+
+#define REQUEST_ANSWER_MAX 50000000 /* after decoding */
+
+struct request_answer {
+	struct http_request *in;
+	struct refusal *no;
+	int status;
+	bool head_sent, bodyless, chunked;
+	int64_t left; /* of an answer with a length, else -1 */
+	uint64_t got; /* bytes, decoded */
+	struct decode *decode;
+	struct leak_stream unswap;
+};
+
+/* As upstream_request has them. */
+int request_answer_head(struct request_answer *a, const struct upstream_head *h);
+int request_answer_body(struct request_answer *a, const void *p, size_t n);
+/* The upstream's part is done: the last bytes, and the end of the framing. 0/-1. */
+int request_answer_end(struct request_answer *a);
+/* Says why not; only while !head_sent. */
+void request_answer_refuse(struct request_answer *a);
+void request_answer_free(struct request_answer *a);
+
+#endif
