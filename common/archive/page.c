@@ -194,30 +194,7 @@ static void add_row(struct buf *b, const struct view *v, const struct card *c, e
 	buf_adds(b, "</li>\n");
 }
 
-/* ---- what may be seen ---------------------------------------------------------------------- */
-
-/*
- * ?1 the buyer, ?2 an expert, ?3 a kind, ?4 text, ?5 a run to be older than; null is any. Both
- * parts are in every query, so that what a viewer may not see is never counted either.
- */
-#define ARTIFACT_SEEN                                                                       \
-	"(?1 IS NULL OR a.owner_only = 0) AND (?3 IS NULL OR CASE ?3 "                      \
-	"WHEN 'file' THEN a.inline = 0 ELSE a.inline = 1 AND a.type LIKE ?3 || '/%' END) "  \
-	"AND (?4 IS NULL OR instr(lower(a.name), lower(?4)) > 0 "                           \
-	"OR instr(lower(r.tool), lower(?4)) > 0 OR instr(lower(r.expert), lower(?4)) > 0) " \
-	"AND (?5 IS NULL OR 1)"
-/* Pictures, clips, sound, files; by name. */
-#define SHOWN_ORDER                                                                    \
-	"CASE WHEN a.inline = 0 THEN 3 WHEN a.type LIKE 'image/%' THEN 0 WHEN a.type " \
-	"LIKE 'video/%' THEN 1 ELSE 2 END, a.name"
-#define RUN_SEEN "(?1 IS NULL OR r.buyer = ?1) AND (?2 IS NULL OR r.expert = ?2)"
-
-static struct query *select_seen(
-	const struct view *v, const struct page_filter *f, const char *sql, struct err *e)
-{
-	return db_query(
-		v->st->db, e, sql, "sssss", v->buyer, f->expert, f->kind, f->text, f->before);
-}
+/* ---- the gallery --------------------------------------------------------------------------- */
 
 static const char *known_kind(const char *kind)
 {
@@ -228,10 +205,8 @@ static const char *known_kind(const char *kind)
 	return NULL;
 }
 
-/* ---- the gallery --------------------------------------------------------------------------- */
-
 /* The gallery's address with the filter kept, but for the kind, and from the newest on. */
-static void add_gallery_link(struct buf *b, const struct view *v, const struct page_filter *f,
+static void add_gallery_link(struct buf *b, const struct view *v, const struct gallery_filter *f,
 	const char *kind, const char *before)
 {
 	const char *const parts[][2] = {
@@ -247,7 +222,7 @@ static void add_gallery_link(struct buf *b, const struct view *v, const struct p
 	}
 }
 
-static void add_kinds(struct buf *b, const struct view *v, const struct page_filter *f)
+static void add_kinds(struct buf *b, const struct view *v, const struct gallery_filter *f)
 {
 	static const char *const kinds[][2] = {{NULL, "All"}, {"image", "Images"},
 		{"video", "Clips"}, {"audio", "Sound"}, {"file", "Files"}};
@@ -263,17 +238,17 @@ static void add_kinds(struct buf *b, const struct view *v, const struct page_fil
 }
 
 static int add_experts(
-	struct buf *b, const struct view *v, const struct page_filter *f, struct err *e)
+	struct buf *b, const struct view *v, const struct gallery_filter *f, struct err *e)
 {
-	static const struct page_filter any;
-	QUERY_AUTO q = select_seen(v, &any,
-		"SELECT DISTINCT r.expert FROM runs r JOIN artifacts a ON a.run = r.id "
-		"WHERE " RUN_SEEN " AND " ARTIFACT_SEEN " ORDER BY 1",
-		e);
-	int r = -1;
+	JSON_AUTO experts = gallery_experts(v->st, f, e);
+	size_t i;
+	json_t *x;
+	if (!experts)
+		return -1;
 	buf_adds(b, "<label>Expert <select name=\"expert\"><option value=\"\">all</option>");
-	while (q && (r = query_step(q, e)) > 0) {
-		const char *name = col_text(q, 0);
+	json_array_foreach(experts, i, x)
+	{
+		const char *name = json_text_of(x, "expert");
 		buf_adds(b, "<option");
 		if (f->expert && strcmp(name, f->expert) == 0)
 			buf_adds(b, " selected");
@@ -282,11 +257,11 @@ static int add_experts(
 		buf_adds(b, "</option>");
 	}
 	buf_adds(b, "</select></label>\n");
-	return r;
+	return 0;
 }
 
 static int add_search(
-	struct buf *b, const struct view *v, const struct page_filter *f, struct err *e)
+	struct buf *b, const struct view *v, const struct gallery_filter *f, struct err *e)
 {
 	buf_addf(b, "<form class=\"search\" action=\"%s\" role=\"search\">\n", v->base);
 	if (f->kind)
@@ -299,38 +274,26 @@ static int add_search(
 	return 0;
 }
 
-static int add_totals(
-	struct buf *b, const struct view *v, const struct page_filter *f, int64_t *n, struct err *e)
+static void add_totals(struct buf *b, const struct gallery_totals *t)
 {
-	struct page_filter all = *f;
-	all.before = NULL;
-	QUERY_AUTO q = select_seen(v, &all,
-		"SELECT count(*), count(DISTINCT r.id), coalesce(sum(a.bytes), 0) FROM runs r "
-		"JOIN artifacts a ON a.run = r.id WHERE " RUN_SEEN " AND " ARTIFACT_SEEN,
-		e);
-	if (!q || query_step(q, e) < 0)
-		return -1;
-	*n = col_int(q, 0);
-	long long runs = col_int(q, 1);
-	if (*n == 0)
-		return 0;
-	buf_addf(b, "<p class=\"totals\">%lld artifact%s from %lld run%s, ", (long long)*n,
-		*n == 1 ? "" : "s", runs, runs == 1 ? "" : "s");
-	html_bytes(b, col_int(q, 2));
+	buf_addf(b, "<p class=\"totals\">%lld artifact%s from %lld run%s, ",
+		(long long)t->artifacts, t->artifacts == 1 ? "" : "s", (long long)t->runs,
+		t->runs == 1 ? "" : "s");
+	html_bytes(b, t->bytes);
 	buf_adds(b, "</p>\n");
-	return 0;
 }
 
 /* status: the buyers' words, which are the owner's too. */
-static void add_run_facts(struct buf *b, const struct view *v, const char *expert, int64_t version,
-	const char *buyer, const char *status, int64_t ms)
+static void add_run_facts(struct buf *b, const struct view *v, const json_t *run)
 {
-	html_text(b, expert);
+	const char *buyer = json_text_of(run, "buyer"), *status = json_text_of(run, "status");
+	int64_t version = json_int_of(run, "version"), ms = json_int_of(run, "ms");
+	html_text(b, json_text_of(run, "expert"));
 	if (version)
 		buf_addf(b, " v%lld", (long long)version);
 	else
 		buf_adds(b, " draft");
-	if (!v->buyer && buyer) {
+	if (!v->buyer && *buyer) {
 		buf_adds(b, " <span class=\"dot\">&#183;</span> for ");
 		html_text(b, buyer);
 	}
@@ -344,16 +307,21 @@ static void add_run_facts(struct buf *b, const struct view *v, const char *exper
 	buf_adds(b, "</span>");
 }
 
-/* Columns: name, type, bytes, inline, owner_only. Pictures and clips as cards, then the rest as
- * rows. */
-static int add_cards(
-	struct buf *b, const struct view *v, struct query *q, const char *run, struct err *e)
+/* Pictures and clips as cards, then the rest as rows. */
+static int add_cards(struct buf *b, const struct view *v, const struct gallery_filter *f,
+	const char *run, struct err *e)
 {
+	JSON_AUTO artifacts = gallery_artifacts(v->st, f, run, e);
 	const char *list = NULL;
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		struct card c = {run, col_text(q, 0), col_text(q, 1), col_int(q, 2), col_int(q, 3),
-			col_int(q, 4)};
+	size_t i;
+	json_t *a;
+	if (!artifacts)
+		return -1;
+	json_array_foreach(artifacts, i, a)
+	{
+		struct card c = {run, json_text_of(a, "name"), json_text_of(a, "type"),
+			json_int_of(a, "bytes"), json_int_of(a, "inline"),
+			json_int_of(a, "owner_only")};
 		enum kind kind = kind_of(&c);
 		const char *want = kind == KIND_IMAGE || kind == KIND_VIDEO ? "cards" : "rows";
 		if (list != want)
@@ -365,37 +333,23 @@ static int add_cards(
 			add_row(b, v, &c, kind);
 	}
 	buf_adds(b, list ? "</ul>\n" : "");
-	return r;
+	return 0;
 }
 
-static int add_run_cards(struct buf *b, const struct view *v, const struct page_filter *f,
-	const char *run, struct err *e)
+static int add_gallery_run(struct buf *b, const struct view *v, const struct gallery_filter *f,
+	const json_t *run, struct err *e)
 {
-	QUERY_AUTO q = db_query(v->st->db, e,
-		"SELECT a.name, a.type, a.bytes, a.inline, a.owner_only FROM artifacts a JOIN runs "
-		"r "
-		"ON r.id = a.run WHERE a.run = ?6 AND " RUN_SEEN " AND " ARTIFACT_SEEN
-		" ORDER BY " SHOWN_ORDER,
-		"ssssss", v->buyer, f->expert, f->kind, f->text, f->before, run);
-	return add_cards(b, v, q, run, e);
-}
-
-/* Columns: id, expert, version, tool, buyer, status, started, ms. */
-static int add_gallery_run(struct buf *b, const struct view *v, const struct page_filter *f,
-	struct query *q, struct err *e)
-{
-	const char *id = col_text(q, 0);
+	const char *id = json_text_of(run, "run");
 	buf_adds(b, "<section class=\"run\">\n<h3><a href=\"");
 	add_link(b, v, "run", id, NULL);
 	buf_adds(b, "\">");
-	html_text(b, col_text(q, 3));
+	html_text(b, json_text_of(run, "tool"));
 	buf_adds(b, "</a></h3>\n<p class=\"about\">");
-	html_clock(b, col_int(q, 6));
+	html_clock(b, json_int_of(run, "started"));
 	buf_adds(b, " <span class=\"dot\">&#183;</span> ");
-	add_run_facts(
-		b, v, col_text(q, 1), col_int(q, 2), col_text(q, 4), col_text(q, 5), col_int(q, 7));
+	add_run_facts(b, v, run);
 	buf_adds(b, "</p>\n");
-	if (add_run_cards(b, v, f, id, e) < 0)
+	if (add_cards(b, v, f, id, e) < 0)
 		return -1;
 	buf_adds(b, "</section>\n");
 	return 0;
@@ -415,7 +369,7 @@ static void add_day(struct buf *b, int64_t started, struct buf *last)
 
 /* older: the run after which it goes on, NULL at the end. */
 static void add_pages(
-	struct buf *b, const struct view *v, const struct page_filter *f, const char *older)
+	struct buf *b, const struct view *v, const struct gallery_filter *f, const char *older)
 {
 	if (!f->before && !older)
 		return;
@@ -433,31 +387,30 @@ static void add_pages(
 	buf_adds(b, "</nav>\n");
 }
 
-static int add_runs(struct buf *b, const struct view *v, const struct page_filter *f, struct err *e)
+static int add_runs(
+	struct buf *b, const struct view *v, const struct gallery_filter *f, struct err *e)
 {
-	QUERY_AUTO q = select_seen(v, f,
-		"SELECT r.id, r.expert, r.version, r.tool, r.buyer, r.status, r.started, r.ms "
-		"FROM runs r WHERE " RUN_SEEN " AND (?5 IS NULL OR (r.started, r.id) < "
-		"(SELECT started, id FROM runs WHERE id = ?5)) AND EXISTS (SELECT 1 FROM artifacts "
-		"a "
-		"WHERE a.run = r.id AND " ARTIFACT_SEEN ") ORDER BY r.started DESC, r.id DESC",
-		e);
+	JSON_AUTO runs = gallery_runs(v->st, f, RUNS_A_PAGE + 1, e);
 	BUF_AUTO day = {0};
-	BUF_AUTO last = {0};
-	int r = -1;
-	for (int n = 0; q && (r = query_step(q, e)) > 0 && n < RUNS_A_PAGE; n++) {
-		add_day(b, col_int(q, 6), &day);
-		if (add_gallery_run(b, v, f, q, e) < 0)
+	size_t i;
+	json_t *run;
+	if (!runs)
+		return -1;
+	bool more = json_array_size(runs) > RUNS_A_PAGE;
+	if (more)
+		json_array_remove(runs, RUNS_A_PAGE);
+	json_array_foreach(runs, i, run)
+	{
+		add_day(b, json_int_of(run, "started"), &day);
+		if (add_gallery_run(b, v, f, run, e) < 0)
 			return -1;
-		buf_clear(&last);
-		buf_adds(&last, col_text(q, 0));
 	}
-	if (r >= 0)
-		add_pages(b, v, f, r > 0 ? buf_str(&last) : NULL);
-	return r < 0 ? -1 : 0;
+	run = json_array_get(runs, RUNS_A_PAGE - 1);
+	add_pages(b, v, f, more ? json_text_of(run, "run") : NULL);
+	return 0;
 }
 
-static void add_nothing(struct buf *b, const struct view *v, const struct page_filter *f)
+static void add_nothing(struct buf *b, const struct view *v, const struct gallery_filter *f)
 {
 	if (f->expert || f->kind || f->text)
 		buf_addf(b,
@@ -475,20 +428,25 @@ static const char *given(const char *s)
 }
 
 int page_gallery(
-	const struct view *v, const struct page_filter *asked, struct buf *out, struct err *e)
+	const struct view *v, const struct gallery_filter *asked, struct buf *out, struct err *e)
 {
-	struct page_filter f = {given(asked->expert), known_kind(asked->kind), given(asked->text),
-		given(asked->before)};
-	int64_t n;
+	struct gallery_filter f = {v->buyer, .expert = given(asked->expert),
+		.text = given(asked->text), .kind = known_kind(asked->kind),
+		.before = given(asked->before)};
+	struct gallery_totals totals;
 	page_top(out, v, "Archive");
 	add_kinds(out, v, &f);
 	if (add_search(out, v, &f, e) < 0)
 		return -1;
 	buf_adds(out, "<main id=\"main\">\n<h1 class=\"unseen\">Runs and their artifacts</h1>\n");
-	if (add_totals(out, v, &f, &n, e) < 0 || (n && add_runs(out, v, &f, e) < 0))
+	if (gallery_totals(v->st, &f, &totals, e) < 0)
 		return -1;
-	if (n == 0)
+	if (totals.artifacts == 0)
 		add_nothing(out, v, &f);
+	else
+		add_totals(out, &totals);
+	if (totals.artifacts && add_runs(out, v, &f, e) < 0)
+		return -1;
 	page_bottom(out, KEYS_MOVE ", <kbd>S</kbd> the search, <kbd>N</kbd> older runs.");
 	return 0;
 }
@@ -498,59 +456,43 @@ int page_gallery(
 /* A buyer learns how many files were withheld; names and reasons are the owner's. */
 static int add_withheld(struct buf *b, const struct view *v, const char *run, struct err *e)
 {
-	QUERY_AUTO q = db_query(v->st->db, e,
-		"SELECT name, why, count(*) OVER () FROM withheld WHERE run = ? ORDER BY position",
-		"s", run);
-	int r = q ? query_step(q, e) : -1;
-	if (r <= 0)
-		return r;
-	long long n = col_int(q, 2);
-	buf_addf(b, "<section class=\"withheld\">\n<h2>%lld file%s withheld</h2>\n", n,
+	JSON_AUTO files = gallery_withheld(v->st, run, e);
+	size_t i, n = json_array_size(files);
+	json_t *f;
+	if (n == 0)
+		return files ? 0 : -1;
+	buf_addf(b, "<section class=\"withheld\">\n<h2>%zu file%s withheld</h2>\n", n,
 		n == 1 ? " was" : "s were");
-	if (v->buyer) {
-		buf_adds(b, "</section>\n");
-		return 0;
-	}
-	buf_adds(b, "<ul>\n");
-	for (; r > 0; r = query_step(q, e)) {
+	buf_adds(b, v->buyer ? "" : "<ul>\n");
+	json_array_foreach(v->buyer ? NULL : files, i, f)
+	{
 		buf_adds(b, "<li><bdi>");
-		html_text(b, col_text(q, 0));
+		html_text(b, json_text_of(f, "name"));
 		buf_adds(b, "</bdi>: ");
-		html_text(b, col_text(q, 1));
+		html_text(b, json_text_of(f, "why"));
 		buf_adds(b, "</li>\n");
 	}
-	buf_adds(b, "</ul>\n</section>\n");
-	return r;
+	buf_adds(b, v->buyer ? "</section>\n" : "</ul>\n</section>\n");
+	return 0;
 }
 
-static int no_run(struct err *e)
+int page_run(const struct view *v, const char *id, struct buf *out, struct err *e)
 {
-	return err_set(e, ERR_NOTFOUND, "no such run");
-}
-
-int page_run(const struct view *v, const char *run, struct buf *out, struct err *e)
-{
-	static const struct page_filter any;
-	QUERY_AUTO q = db_query(v->st->db, e,
-		"SELECT r.expert, r.version, r.tool, r.buyer, r.status, r.started, r.ms FROM runs "
-		"r "
-		"WHERE r.id = ? AND (? IS NULL OR r.buyer = ?)",
-		"sss", run, v->buyer, v->buyer);
-	int r = q ? query_step(q, e) : -1;
-	if (r <= 0)
-		return r < 0 ? -1 : no_run(e);
-	page_top(out, v, col_text(q, 2));
+	struct gallery_filter any = {.buyer = v->buyer};
+	JSON_AUTO run = gallery_run(v->st, id, v->buyer, e);
+	if (!run)
+		return -1;
+	page_top(out, v, json_text_of(run, "tool"));
 	buf_adds(out, "</header>\n<main id=\"main\">\n<div class=\"title\">\n<h1>");
-	html_text(out, col_text(q, 2));
+	html_text(out, json_text_of(run, "tool"));
 	buf_adds(out, "</h1>\n<p class=\"about\">");
-	html_when(out, col_int(q, 5));
+	html_when(out, json_int_of(run, "started"));
 	buf_adds(out, " <span class=\"dot\">&#183;</span> ");
-	add_run_facts(out, v, col_text(q, 0), col_int(q, 1), col_text(q, 3), col_text(q, 4),
-		col_int(q, 6));
+	add_run_facts(out, v, run);
 	buf_adds(out, " <span class=\"dot\">&#183;</span> run <code>");
-	html_text(out, run);
+	html_text(out, id);
 	buf_adds(out, "</code></p>\n</div>\n");
-	if (add_run_cards(out, v, &any, run, e) < 0 || add_withheld(out, v, run, e) < 0)
+	if (add_cards(out, v, &any, id, e) < 0 || add_withheld(out, v, id, e) < 0)
 		return -1;
 	page_bottom(out, KEYS_MOVE ".");
 	return 0;
@@ -633,21 +575,16 @@ static void add_neighbour(struct buf *b, const struct view *v, const char *run, 
 static int add_neighbours(
 	struct buf *b, const struct view *v, const struct artifact *a, struct err *e)
 {
-	QUERY_AUTO q = db_query(v->st->db, e,
-		"SELECT before, after, place, total FROM (SELECT name, lag(name) OVER w AS before, "
-		"lead(name) OVER w AS after, row_number() OVER w AS place, count(*) OVER () AS "
-		"total "
-		"FROM artifacts a WHERE run = ? AND (? IS NULL OR owner_only = 0) "
-		"WINDOW w AS (ORDER BY " SHOWN_ORDER ")) WHERE name = ?",
-		"sss", a->run, v->buyer, a->name);
-	int r = q ? query_step(q, e) : -1;
-	if (r <= 0)
-		return r;
+	JSON_AUTO near = gallery_neighbours(v->st, a->run, a->name, v->buyer, e);
+	if (!near)
+		return -1;
+	const char *before = json_string_value(json_object_get(near, "before"));
+	const char *after = json_string_value(json_object_get(near, "after"));
 	buf_adds(b, "<nav class=\"near\" aria-label=\"Artifacts of this run\">\n");
-	add_neighbour(b, v, a->run, col_text(q, 0), "prev", "p", "Previous");
-	buf_addf(b, "<span class=\"place\">%lld of %lld</span>\n", (long long)col_int(q, 2),
-		(long long)col_int(q, 3));
-	add_neighbour(b, v, a->run, col_text(q, 1), "next", "n", "Next");
+	add_neighbour(b, v, a->run, before, "prev", "p", "Previous");
+	buf_addf(b, "<span class=\"place\">%lld of %lld</span>\n",
+		(long long)json_int_of(near, "place"), (long long)json_int_of(near, "total"));
+	add_neighbour(b, v, a->run, after, "next", "n", "Next");
 	buf_adds(b, "</nav>\n");
 	return 0;
 }

@@ -4,7 +4,7 @@
 #ifndef EVCTL_ARCHIVE_PAGE_H
 #define EVCTL_ARCHIVE_PAGE_H
 
-#include "state/state.h"
+#include "state/gallery.h"
 
 struct view {
 	struct state *st;
@@ -12,14 +12,10 @@ struct view {
 	const char *base;  /* what all paths begin with: "/.../" */
 };
 
-/* What the gallery is narrowed to; NULL members: not at all. */
-struct page_filter {
-	const char *expert, *kind, *text;
-	const char *before; /* a run: only those older than it */
-};
-
 /* All append to out. ERR_NOTFOUND where a run or artifact is not there, or not for this viewer. */
-int page_gallery(const struct view *v, const struct page_filter *f, struct buf *out, struct err *e);
+/* Whose view it is fills in f->buyer. */
+int page_gallery(
+	const struct view *v, const struct gallery_filter *f, struct buf *out, struct err *e);
 int page_run(const struct view *v, const char *run, struct buf *out, struct err *e);
 int page_artifact(
 	const struct view *v, const char *run, const char *name, struct buf *out, struct err *e);

@@ -258,7 +258,7 @@ static enum MHD_Result send_gallery(struct archive *ar, struct MHD_Connection *c
 {
 	struct err e = {0};
 	BUF_AUTO page = {0};
-	struct page_filter f = {
+	struct gallery_filter f = {
 		.expert = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "expert"),
 		.kind = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "kind"),
 		.text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "text"),

@@ -56,6 +56,11 @@ const char *json_text_of(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
+int64_t json_int_of(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
 bool json_array_has(const json_t *array, const char *word)
 {
 	size_t i;

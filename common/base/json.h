@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define JSON_AUTO __attribute__((cleanup(json_auto_decref))) json_t *
 void json_auto_decref(json_t **j);
@@ -24,6 +25,8 @@ json_t *json_text(const char *p, size_t n);
 json_t *json_text_or_null(const char *s);
 /* A member's text, "" where it has none; owned by the object. */
 const char *json_text_of(const json_t *o, const char *key);
+/* A member's whole number, 0 where it has none. */
+int64_t json_int_of(const json_t *o, const char *key);
 /* Whether one of an array's texts is word. */
 bool json_array_has(const json_t *array, const char *word);
 

@@ -332,6 +332,48 @@ bool col_null(struct query *q, int i)
 	return sqlite3_column_type(q->st, i) == SQLITE_NULL;
 }
 
+static json_t *column_json(struct query *q, int i)
+{
+	switch (sqlite3_column_type(q->st, i)) {
+	case SQLITE_INTEGER:
+		return json_integer(col_int(q, i));
+	case SQLITE_NULL:
+		return json_null();
+	default:
+		return json_text(col_text(q, i), (size_t)sqlite3_column_bytes(q->st, i));
+	}
+}
+
+static int add_row(json_t *rows, struct query *q)
+{
+	json_t *row = json_object();
+	if (json_array_append_new(rows, row) < 0)
+		return -1;
+	for (int i = 0; i < sqlite3_column_count(q->st); i++)
+		if (json_object_set_new(row, sqlite3_column_name(q->st, i), column_json(q, i)) < 0)
+			return -1;
+	return 0;
+}
+
+json_t *db_rows(struct db *db, struct err *e, const char *sql, const char *types, ...)
+{
+	va_list ap;
+	va_start(ap, types);
+	QUERY_AUTO q = prepare(db, e, sql, types, ap);
+	va_end(ap);
+	json_t *rows = json_array();
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0)
+		if (add_row(rows, q) < 0) {
+			r = err_set(e, ERR_FAIL, "out of memory");
+			break;
+		}
+	if (r == 0 && rows)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}
+
 int db_texts(
 	struct db *db, struct err *e, struct strv *out, const char *sql, const char *types, ...)
 {

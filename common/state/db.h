@@ -7,6 +7,7 @@
 #define EVCTL_STATE_DB_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/strv.h"
 
 #include <stdbool.h>
@@ -52,6 +53,11 @@ bool col_null(struct query *q, int i);
  * list. */
 int db_texts(
 	struct db *db, struct err *e, struct strv *out, const char *sql, const char *types, ...);
+/*
+ * Every row as an object: the columns' names are its keys, null is null; no blobs. NULL on error,
+ * or else an array that is the caller's.
+ */
+json_t *db_rows(struct db *db, struct err *e, const char *sql, const char *types, ...);
 /* One number of the first row; found is false when there is no row. */
 int db_number(struct db *db, struct err *e, int64_t *out, bool *found, const char *sql,
 	const char *types, ...);
