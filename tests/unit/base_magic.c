@@ -1,6 +1,6 @@
 /* Types by content; each shown type also cut short and with a tail, which make it something else.
  */
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include "base/buf.h"
 #include "base/magic.h"

@@ -1,5 +1,5 @@
 /* What counts as a result. */
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include "base/result.h"
 

@@ -1,7 +1,7 @@
 /* The supervisor's side: start, policy, events, and a gate that is gone. Runs the real
  * evctl-egress. */
 #include "gate/client.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
 #include "gate/b64.h"
 #include "gate/leak.h"
 #include "gate/swap.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The verdict on one head: which row, or which refusal. */
 #include "gate/policy.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 static const struct policy_row rows[] = {
 	{.name = "api.x.example", .port = 443, .is_default = true, .key = -1},

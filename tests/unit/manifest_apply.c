@@ -1,5 +1,5 @@
 /* The file of `evctl apply`: what is read, and where each mistake is said to be. */
-#include "manifest_tap.h"
+#include "../lib/tap.h"
 
 #include "manifest/applyfile.h"
 

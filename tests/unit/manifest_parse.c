@@ -1,5 +1,5 @@
 /* expert.yaml: what is read, and where each mistake is said to be. */
-#include "manifest_tap.h"
+#include "../lib/tap.h"
 
 #include "base/buf.h"
 #include "manifest/doc.h"

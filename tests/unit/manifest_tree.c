@@ -1,5 +1,5 @@
 /* An expert's directory: what belongs to it, what is left out, and what is refused. */
-#include "manifest_tap.h"
+#include "../lib/tap.h"
 
 #include "base/file.h"
 #include "manifest/ignore.h"

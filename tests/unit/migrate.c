@@ -1,4 +1,5 @@
 /* Older state files: brought up to date in one transaction, after a copy that can be restored. */
+#include "../lib/tap.h"
 #include "base/file.h"
 #include "state/backup.h"
 #include "state/cred.h"
@@ -11,15 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int tests, failed;
-
-static void ok(bool cond, const char *what, const struct err *e)
-{
-	printf("%sok %d - %s\n", cond ? "" : "not ", ++tests, what);
-	if (!cond && e)
-		printf("# %d %s\n", e->code, e->msg);
-	failed += !cond;
-}
+static struct tap tap;
 
 static const struct program program = {.name = "test"};
 
@@ -88,33 +81,35 @@ static void fill(struct state *st)
 			    "INSERT INTO hosts (name, port, credential, created) VALUES "
 			    "('api.example', 443, 1, 1)",
 			    "") == 0;
-	ok(done, "a state with a host bound to a credential", &e);
+	went(&tap, done, "a state with a host bound to a credential", &e);
 }
 
 static void test_failures(struct state *st)
 {
 	struct err e = {0};
-	ok(migrate_steps(st, broken, 2, &e) < 0 && e.code == ERR_STATE, "a step that fails: exit 9",
-		&e);
-	ok(version_of(st) == 1 && number(st, "SELECT count(*) FROM notes") == -1,
+	went(&tap, migrate_steps(st, broken, 2, &e) < 0 && e.code == ERR_STATE,
+		"a step that fails: exit 9", &e);
+	went(&tap, version_of(st) == 1 && number(st, "SELECT count(*) FROM notes") == -1,
 		"and no step of it is there", NULL);
 	e = (struct err){0};
-	ok(migrate_steps(st, dangling, 1, &e) < 0 && e.code == ERR_STATE,
+	went(&tap, migrate_steps(st, dangling, 1, &e) < 0 && e.code == ERR_STATE,
 		"a step that leaves a reference to nothing: exit 9", &e);
-	ok(number(st, "SELECT credential FROM hosts") == 1, "and it is taken back", NULL);
+	went(&tap, number(st, "SELECT credential FROM hosts") == 1, "and it is taken back", NULL);
 	e = (struct err){0};
-	ok(migrate_steps(st, gap, 1, &e) < 0 && version_of(st) == 1, "no version is jumped over",
-		&e);
+	went(&tap, migrate_steps(st, gap, 1, &e) < 0 && version_of(st) == 1,
+		"no version is jumped over", &e);
 }
 
 static void test_success(struct state *st)
 {
 	struct err e = {0};
 	int64_t rows;
-	ok(migrate_steps(st, good, 2, &e) == 0, "two steps", &e);
-	ok(version_of(st) == 3 && number(st, "SELECT at FROM notes") == 3, "both were done", NULL);
-	ok(number(st, "SELECT credential FROM hosts") == 1, "rows are kept", NULL);
-	ok(number(st, "SELECT count(*) FROM audit WHERE action = 'state migrate'") == 1 &&
+	went(&tap, migrate_steps(st, good, 2, &e) == 0, "two steps", &e);
+	went(&tap, version_of(st) == 3 && number(st, "SELECT at FROM notes") == 3, "both were done",
+		NULL);
+	went(&tap, number(st, "SELECT credential FROM hosts") == 1, "rows are kept", NULL);
+	went(&tap,
+		number(st, "SELECT count(*) FROM audit WHERE action = 'state migrate'") == 1 &&
 			audit_verify(st, &rows, &e) == 0,
 		"with one audit row, and the chain fits", &e);
 }
@@ -125,17 +120,21 @@ static void test_newer_and_back(const struct invocation *in, const char *kept)
 	BACKUP_INFO_AUTO b = {0};
 	{
 		STATE_AUTO st = {0};
-		ok(state_open(&st, in, STATE_READ, &e) < 0 && e.code == ERR_STATE &&
+		went(&tap,
+			state_open(&st, in, STATE_READ, &e) < 0 && e.code == ERR_STATE &&
 				strstr(e.msg, "version 3"),
 			"this program refuses the newer file: exit 9", &e);
 	}
 	e = (struct err){0};
-	ok(kept && backup_restore(in, kept, &b, &e) == 0, "the copy kept before is restored", &e);
+	went(&tap, kept && backup_restore(in, kept, &b, &e) == 0,
+		"the copy kept before is restored", &e);
 	STATE_AUTO st = {0};
 	struct cred c;
 	SECRET_AUTO value = {0};
-	ok(state_open(&st, in, STATE_READ, &e) == 0 && version_of(&st) == 1, "as version 1", &e);
-	ok(state_unlock(&st, &e) == 0 && cred_find(&st, "KEY", &c, &e) == 0 &&
+	went(&tap, state_open(&st, in, STATE_READ, &e) == 0 && version_of(&st) == 1, "as version 1",
+		&e);
+	went(&tap,
+		state_unlock(&st, &e) == 0 && cred_find(&st, "KEY", &c, &e) == 0 &&
 			cred_open(&st, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&
 			memcmp(value.data, "secret-value", 12) == 0,
 		"with its values", &e);
@@ -146,14 +145,16 @@ static void test_rekey(const struct invocation *in)
 	struct err e = {0};
 	STATE_AUTO st = {0};
 	struct rekey r = {0};
-	ok(state_open(&st, in, STATE_WRITE, &e) == 0 && backup_rekey(&st, &r, &e) == 0 &&
+	went(&tap,
+		state_open(&st, in, STATE_WRITE, &e) == 0 && backup_rekey(&st, &r, &e) == 0 &&
 			r.records == 1,
 		"new keys", &e);
 	rekey_free(&r);
 	STATE_AUTO again = {0};
 	struct cred c;
 	SECRET_AUTO value = {0};
-	ok(state_open(&again, in, STATE_READ, &e) == 0 && state_unlock(&again, &e) == 0 &&
+	went(&tap,
+		state_open(&again, in, STATE_READ, &e) == 0 && state_unlock(&again, &e) == 0 &&
 			cred_find(&again, "KEY", &c, &e) == 0 &&
 			cred_open(&again, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&
 			memcmp(value.data, "secret-value", 12) == 0,
@@ -170,11 +171,11 @@ int main(void)
 	char *kept = NULL;
 	{
 		STATE_AUTO st = {0};
-		ok(state_init(&st, &in, false, &e) == 0, "a state", &e);
+		went(&tap, state_init(&st, &in, false, &e) == 0, "a state", &e);
 		fill(&st);
 		test_failures(&st);
 		kept = backup_there(dir);
-		ok(!kept, "a failure leaves no copy", NULL);
+		went(&tap, !kept, "a failure leaves no copy", NULL);
 		test_success(&st);
 		kept = backup_there(dir);
 	}
@@ -182,6 +183,5 @@ int main(void)
 	test_rekey(&in);
 	free(kept);
 	file_remove_tree(AT_FDCWD, dir);
-	printf("1..%d\n", tests);
-	return failed != 0;
+	return tap_done(&tap);
 }

@@ -1,6 +1,6 @@
 /* The judgement of addresses, each kind with a neighbour that is judged otherwise. */
 #include "net/addr.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

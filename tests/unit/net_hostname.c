@@ -1,6 +1,6 @@
 /* Host names: what code sends, and what a person declares. */
 #include "net/hostname.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The strict parser: each malformed head beside the well-formed one that it comes from. */
 #include "net/http.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <stdlib.h>
 

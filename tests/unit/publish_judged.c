@@ -1,4 +1,5 @@
 /* What is frozen is what was judged: hosts that change between the two stop a publication. */
+#include "../lib/tap.h"
 #include "base/file.h"
 #include "state/expert.h"
 #include "verify/check.h"
@@ -8,15 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int n, failed;
-
-static void ok(bool cond, const char *what, const struct err *e)
-{
-	printf("%sok %d - %s\n", cond ? "" : "not ", ++n, what);
-	if (!cond)
-		printf("# %s\n", e->msg);
-	failed += !cond;
-}
+static struct tap tap;
 
 static int add_host(struct state *st, const char *name, struct err *e)
 {
@@ -59,12 +52,13 @@ static void test_change(
 	int r = expert_load(st, "x", EXPERT_DRAFT, &v, &e);
 	if (r == 0)
 		r = change(st, &e);
-	ok(r == 0, what, &e);
+	went(&tap, r == 0, what, &e);
 	snprintf(line, sizeof line, "%s: refused as busy", what);
-	ok(publish(st, &v, &version, &refused) < 0 && refused.code == ERR_BUSY, line, &refused);
+	went(&tap, publish(st, &v, &version, &refused) < 0 && refused.code == ERR_BUSY, line,
+		&refused);
 	snprintf(line, sizeof line, "%s: control: judged again, it is published", what);
 	r = expert_load(st, "x", EXPERT_DRAFT, &again, &e);
-	ok(r == 0 && publish(st, &again, &version, &e) == 0 && version > 0, line, &e);
+	went(&tap, r == 0 && publish(st, &again, &version, &e) == 0 && version > 0, line, &e);
 }
 
 static int set_plain(struct state *st, struct err *e)
@@ -108,11 +102,11 @@ int main(void)
 	STR_AUTO home = path_join(top, "state");
 	STR_AUTO dir = path_join(top, "x");
 	setenv("EVCTL_HOME", home, 1);
-	ok(state_init(&st, &in, false, &e) == 0 && make_expert(&st, dir, &e) == 0, "an expert", &e);
+	went(&tap, state_init(&st, &in, false, &e) == 0 && make_expert(&st, dir, &e) == 0,
+		"an expert", &e);
 	test_change(&st, set_plain, "a flag changes");
 	test_change(&st, attach_another, "a host is attached");
 	test_change(&st, bind_key, "a host is bound");
-	printf("1..%d\n", n);
 	file_remove_tree(AT_FDCWD, top);
-	return failed ? 1 : 0;
+	return tap_done(&tap);
 }

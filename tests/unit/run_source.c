@@ -1,7 +1,7 @@
 /* The search for an expert's own code, by table: what holds it beside what nearly does. */
 #include "run/source.h"
 #include "state/seal.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <stdlib.h>
 #include <string.h>

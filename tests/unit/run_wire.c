@@ -1,6 +1,6 @@
 /* What keeper and callers say: there and back, and every message cut short or made longer. */
 #include "run/wire.h"
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include <stdlib.h>
 #include <string.h>

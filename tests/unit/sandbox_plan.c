@@ -2,7 +2,7 @@
  * The plan against its golden files: what a sandbox can see is reviewed there, line by line. With
  * an argument, writes the files anew into that directory.
  */
-#include "gate_tap.h"
+#include "../lib/tap.h"
 
 #include "base/file.h"
 #include "sandbox/plan.h"

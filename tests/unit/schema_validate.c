@@ -1,5 +1,5 @@
 /* JSON Schema: values that pass and, beside them, values that don't and what is said of those. */
-#include "manifest_tap.h"
+#include "../lib/tap.h"
 
 #include "base/buf.h"
 #include "base/file.h"

@@ -1,16 +1,11 @@
 /* Sealed records: opened only by their own key, under their own identity, unchanged. */
+#include "../lib/tap.h"
 #include "state/state.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int tests, failed;
-
-static void ok(bool cond, const char *what)
-{
-	printf("%sok %d - %s\n", cond ? "" : "not ", ++tests, what);
-	failed += !cond;
-}
+static struct tap tap;
 
 static enum err_code open_code(
 	const struct secret *key, const struct seal_id *id, const struct buf *rec)
@@ -31,25 +26,27 @@ static void test_records(void)
 	BUF_AUTO again = {0};
 	struct err e = {0};
 	struct seal_id id = {"credentials", 7, "CRM_KEY", 3};
-	ok(seal_new_keypair(pub, &key, &e) == 0 && seal_new_keypair(pub2, &key2, &e) == 0,
+	ok(&tap, seal_new_keypair(pub, &key, &e) == 0 && seal_new_keypair(pub2, &key2, &e) == 0,
 		"two keys");
-	ok(seal_record(pub, &id, "value", 5, &rec, &e) == 0, "sealed with the public key alone");
-	ok(memmem(rec.data, rec.len, "value", 5) == NULL, "the value is not in the record");
-	ok(open_code(&key, &id, &rec) == ERR_NONE, "opens");
-	ok(open_code(&key2, &id, &rec) == ERR_KEY, "another key does not");
+	ok(&tap, seal_record(pub, &id, "value", 5, &rec, &e) == 0,
+		"sealed with the public key alone");
+	ok(&tap, memmem(rec.data, rec.len, "value", 5) == NULL, "the value is not in the record");
+	ok(&tap, open_code(&key, &id, &rec) == ERR_NONE, "opens");
+	ok(&tap, open_code(&key2, &id, &rec) == ERR_KEY, "another key does not");
 	struct seal_id other = id;
 	other.table = "connections";
-	ok(open_code(&key, &other, &rec) == ERR_STATE, "not in another table");
+	ok(&tap, open_code(&key, &other, &rec) == ERR_STATE, "not in another table");
 	other = id;
 	other.id = 8;
-	ok(open_code(&key, &other, &rec) == ERR_STATE, "not in another row");
+	ok(&tap, open_code(&key, &other, &rec) == ERR_STATE, "not in another row");
 	other = id;
 	other.name = "CRM_KEZ";
-	ok(open_code(&key, &other, &rec) == ERR_STATE, "not under another name");
+	ok(&tap, open_code(&key, &other, &rec) == ERR_STATE, "not under another name");
 	other = id;
 	other.version = 2;
-	ok(open_code(&key, &other, &rec) == ERR_STATE, "not as an older version");
-	ok(seal_again(&key, pub2, rec.data, rec.len, &again, &e) == 0 &&
+	ok(&tap, open_code(&key, &other, &rec) == ERR_STATE, "not as an older version");
+	ok(&tap,
+		seal_again(&key, pub2, rec.data, rec.len, &again, &e) == 0 &&
 			open_code(&key2, &id, &again) == ERR_NONE &&
 			open_code(&key, &id, &again) == ERR_KEY,
 		"sealed again: the new key opens it, the old one does not");
@@ -59,13 +56,13 @@ static void test_records(void)
 		all &= open_code(&key, &id, &rec) != ERR_NONE;
 		rec.data[i] ^= 1;
 	}
-	ok(all, "no bit can be changed");
+	ok(&tap, all, "no bit can be changed");
 	for (size_t n = 0; n < rec.len; n++) {
 		struct buf cut = {.data = rec.data, .len = n};
 		all &= open_code(&key, &id, &cut) != ERR_NONE;
 	}
-	ok(all, "no byte can be cut off");
-	ok(open_code(&key, &id, &rec) == ERR_NONE, "control: it still opens");
+	ok(&tap, all, "no byte can be cut off");
+	ok(&tap, open_code(&key, &id, &rec) == ERR_NONE, "control: it still opens");
 }
 
 static void test_masks(void)
@@ -80,7 +77,7 @@ static void test_masks(void)
 		char tail[5];
 		secret_set(&s, rows[i].value, strlen(rows[i].value), &e);
 		secret_tail(tail, &s);
-		ok(strcmp(tail, rows[i].tail) == 0, "what a mask shows");
+		ok(&tap, strcmp(tail, rows[i].tail) == 0, "what a mask shows");
 	}
 }
 
@@ -88,6 +85,5 @@ int main(void)
 {
 	test_records();
 	test_masks();
-	printf("1..%d\n", tests);
-	return failed != 0;
+	return tap_done(&tap);
 }

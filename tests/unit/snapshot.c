@@ -1,17 +1,12 @@
 /* The archive of published code: what is packed comes back; what is damaged never does. */
+#include "../lib/tap.h"
 #include "state/expert.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int n, failed;
-
-static void ok(bool cond, const char *what)
-{
-	printf("%sok %d - %s\n", cond ? "" : "not ", ++n, what);
-	failed += !cond;
-}
+static struct tap tap;
 
 static struct tree_file file(const char *path, const char *data, size_t len)
 {
@@ -50,15 +45,15 @@ static void test_round_trip(struct buf *b)
 	t.files[0] = file("a.py", "x = 1\n", 6);
 	t.files[1] = file("empty", "", 0);
 	t.files[2] = file("lib/\xc3\xa9.bin", "\0\n", 2);
-	ok(snapshot_pack(&t, b, &e) == 0, "packs");
-	ok(snapshot_unpack(b->data, b->len, &back, &e) == 0, "unpacks");
+	ok(&tap, snapshot_pack(&t, b, &e) == 0, "packs");
+	ok(&tap, snapshot_unpack(b->data, b->len, &back, &e) == 0, "unpacks");
 	bool same = back.n == t.n && back.bytes == t.bytes;
 	for (size_t i = 0; same && i < t.n; i++)
 		same = strcmp(t.files[i].path, back.files[i].path) == 0 &&
 		       t.files[i].n == back.files[i].n &&
 		       memcmp(t.files[i].data, back.files[i].data, t.files[i].n + 1) == 0;
-	ok(same, "the same paths and bytes");
-	ok(tree_find(&back, "empty") == &back.files[1], "and its files are found");
+	ok(&tap, same, "the same paths and bytes");
+	ok(&tap, tree_find(&back, "empty") == &back.files[1], "and its files are found");
 }
 
 static void test_damage(struct buf *b)
@@ -66,13 +61,13 @@ static void test_damage(struct buf *b)
 	size_t whole = b->len, cut = 0;
 	for (size_t len = 0; len < whole; len++)
 		cut += refused(b, len);
-	ok(cut == whole, "cut short anywhere: refused");
+	ok(&tap, cut == whole, "cut short anywhere: refused");
 	buf_addc(b, 'x');
-	ok(refused(b, b->len), "a byte too many: refused");
+	ok(&tap, refused(b, b->len), "a byte too many: refused");
 	memset(b->data + 12, 0xff, 8); /* the first path's length */
-	ok(refused(b, whole), "a length beyond the end: refused");
+	ok(&tap, refused(b, whole), "a length beyond the end: refused");
 	b->data[0] = 'X';
-	ok(refused(b, whole), "another format: refused");
+	ok(&tap, refused(b, whole), "another format: refused");
 }
 
 static void test_paths(struct buf *b)
@@ -86,10 +81,10 @@ static void test_paths(struct buf *b)
 		pack_paths(b, bad[i]);
 		snprintf(what, sizeof what, "refused: '%s' '%s'", bad[i][0],
 			bad[i][1] ? bad[i][1] : "");
-		ok(refused(b, b->len), what);
+		ok(&tap, refused(b, b->len), "%s", what);
 	}
 	pack_paths(b, (const char *const[]){"..a", "a", "a.b/c", NULL});
-	ok(snapshot_unpack(b->data, b->len, &t, &e) == 0, "control: plain paths in order");
+	ok(&tap, snapshot_unpack(b->data, b->len, &t, &e) == 0, "control: plain paths in order");
 }
 
 static void test_code_id(void)
@@ -99,11 +94,11 @@ static void test_code_id(void)
 	TREE_AUTO t = {.files = calloc(2, sizeof *t.files), .n = 2};
 	t.files[0] = file("a.py", "1", 1);
 	t.files[1] = file(MANIFEST_FILE, "x", 1);
-	ok(snapshot_code_id(&t, a, &e) == 0 && strlen(a) == 64, "64 hex digits");
+	ok(&tap, snapshot_code_id(&t, a, &e) == 0 && strlen(a) == 64, "64 hex digits");
 	t.files[1].data[0] = 'y';
-	ok(snapshot_code_id(&t, b, &e) == 0 && strcmp(a, b) == 0, "expert.yaml is not code");
+	ok(&tap, snapshot_code_id(&t, b, &e) == 0 && strcmp(a, b) == 0, "expert.yaml is not code");
 	t.files[0].data[0] = '2';
-	ok(snapshot_code_id(&t, b, &e) == 0 && strcmp(a, b) != 0, "control: other files are");
+	ok(&tap, snapshot_code_id(&t, b, &e) == 0 && strcmp(a, b) != 0, "control: other files are");
 }
 
 int main(void)
@@ -113,6 +108,5 @@ int main(void)
 	test_damage(&b);
 	test_paths(&b);
 	test_code_id();
-	printf("1..%d\n", n);
-	return failed ? 1 : 0;
+	return tap_done(&tap);
 }

@@ -1,4 +1,5 @@
 /* What one tool needs, from findings as a snapshot keeps them; and which command supplies a key. */
+#include "../lib/tap.h"
 #include "base/file.h"
 #include "verify/verify.h"
 
@@ -6,13 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int n, failed;
-
-static void ok(bool cond, const char *what)
-{
-	printf("%sok %d - %s\n", cond ? "" : "not ", ++n, what);
-	failed += !cond;
-}
+static struct tap tap;
 
 static bool is(const struct strv *sv, const char *joined)
 {
@@ -64,15 +59,16 @@ static void test_needs(void)
 	struct err e = {0};
 	add_host(&v, host("a.example", "A", true, false));
 	add_host(&v, host("b.example", "B", false, false));
-	ok(verify_reads_for_tool(&v, "one", &one, &e) == 0, "one");
-	ok(is(&one.required, "A,B") && is(&one.optional, "O"),
+	ok(&tap, verify_reads_for_tool(&v, "one", &one, &e) == 0, "one");
+	ok(&tap, is(&one.required, "A,B") && is(&one.optional, "O"),
 		"a key that is both is required; files that the tool does not reach do not count");
-	ok(is(&one.missing, "B"), "a buyer's key is not missing; one without a value is");
-	ok(is(&one.modules, "pandas") && !one.dynamic, "modules; nothing dynamic");
-	ok(verify_reads_for_tool(&v, "two", &two, &e) == 0 && is(&two.required, "A") &&
+	ok(&tap, is(&one.missing, "B"), "a buyer's key is not missing; one without a value is");
+	ok(&tap, is(&one.modules, "pandas") && !one.dynamic, "modules; nothing dynamic");
+	ok(&tap,
+		verify_reads_for_tool(&v, "two", &two, &e) == 0 && is(&two.required, "A") &&
 			two.dynamic && two.modules.n == 0,
 		"two");
-	ok(verify_reads_for_tool(&v, "no-such", &none, &e) == 0 && none.required.n == 0,
+	ok(&tap, verify_reads_for_tool(&v, "no-such", &none, &e) == 0 && none.required.n == 0,
 		"no such tool: nothing");
 }
 
@@ -90,30 +86,34 @@ static void test_hints(void)
 	struct verify_key keys[] = {{"BOUND", true, true, "x.example"},
 		{"EMPTY", true, false, NULL}, {"FREE", true, true, NULL}};
 	struct verify_input in = {.expert = "e", .keys = keys, .nkeys = 3};
-	ok(hint_is(&in, "NONE", "evctl-cred add NONE"), "no credential: add");
-	ok(hint_is(&in, "EMPTY", "evctl-cred rotate EMPTY"), "no value: rotate");
-	ok(hint_is(&in, "BOUND", "evctl-expert attach e x.example"), "bound elsewhere: attach");
-	ok(hint_is(&in, "FREE", "evctl-bind set HOST FREE"), "bound nowhere: bind");
+	ok(&tap, hint_is(&in, "NONE", "evctl-cred add NONE"), "no credential: add");
+	ok(&tap, hint_is(&in, "EMPTY", "evctl-cred rotate EMPTY"), "no value: rotate");
+	ok(&tap, hint_is(&in, "BOUND", "evctl-expert attach e x.example"),
+		"bound elsewhere: attach");
+	ok(&tap, hint_is(&in, "FREE", "evctl-bind set HOST FREE"), "bound nowhere: bind");
 	add_host(&v, host("f.example", NULL, false, false));
 	in.hosts = v.hosts;
 	in.nhosts = v.nhosts;
-	ok(hint_is(&in, "FREE", "evctl-bind set f.example FREE"), "one host is free: that one");
+	ok(&tap, hint_is(&in, "FREE", "evctl-bind set f.example FREE"),
+		"one host is free: that one");
 	add_host(&v, host("g.example", NULL, false, false));
 	in.hosts = v.hosts;
 	in.nhosts = v.nhosts;
-	ok(hint_is(&in, "FREE", "evctl-bind set HOST FREE"), "two are: the person chooses");
+	ok(&tap, hint_is(&in, "FREE", "evctl-bind set HOST FREE"), "two are: the person chooses");
 	add_host(&v, host("h.example", "CRM_KEY", false, false));
 	in.hosts = v.hosts;
 	in.nhosts = v.nhosts;
-	ok(hint_is(&in, "CRM_KYE", "did you mean EV_KEYS['CRM_KEY']? Else: evctl-cred add CRM_KYE"),
+	ok(&tap,
+		hint_is(&in, "CRM_KYE",
+			"did you mean EV_KEYS['CRM_KEY']? Else: evctl-cred add CRM_KYE"),
 		"what an attached host supplies, and no code reads, is a near name");
-	ok(hint_is(&in, "OTHER", "evctl-cred add OTHER"), "a name far from it is not");
+	ok(&tap, hint_is(&in, "OTHER", "evctl-cred add OTHER"), "a name far from it is not");
 	struct verify_key both[] = {{"CRM_KEY", true, true, "h.example"}};
 	in.keys = both;
 	in.nkeys = 1;
-	ok(hint_is(&in, "CRM_KEY2", "evctl-cred add CRM_KEY2"),
+	ok(&tap, hint_is(&in, "CRM_KEY2", "evctl-cred add CRM_KEY2"),
 		"nor one beside a key that is read");
-	ok(hint_is(&in, "a b; rm -rf /", "rename the key: letters, digits and _, at most 64"),
+	ok(&tap, hint_is(&in, "a b; rm -rf /", "rename the key: letters, digits and _, at most 64"),
 		"a name that no credential can have is in no command");
 }
 
@@ -121,6 +121,5 @@ int main(void)
 {
 	test_needs();
 	test_hints();
-	printf("1..%d\n", n);
-	return failed ? 1 : 0;
+	return tap_done(&tap);
 }
