@@ -1,4 +1,5 @@
 #include "scan/scan.h"
+#include "scan/compile.h"
 #include "scan/decode.h"
 #include "scan/parse.h"
 #include "scan/sema.h"
@@ -82,9 +83,13 @@ static int attempt(struct scan *s, struct scan_file *file, const void *bytes, si
 	if (!*text)
 		*text = decode_source(&s->arena, bytes, n);
 	struct parse_result r = parse_module(*text, &s->syms, modern);
+	struct compile_fault c = compile_check(&s->syms, r.body);
 	file->body = r.body;
 	*needs = r.needs;
-	return 1;
+	f->line = c.line;
+	f->col = c.col;
+	f->message = c.message;
+	return !c.message;
 }
 
 static int parse_file(

@@ -12,10 +12,11 @@
 struct sym {
 	uint64_t lo, hi; /* the first 16 bytes, zero-filled */
 	uint32_t len, hash;
-	uint8_t keyword; /* the token kind if it is a keyword, else 0 */
-	uint8_t known;	 /* one of enum sym_known, else 0 */
-	bool mutated;	 /* something so named is changed in place somewhere */
-	bool dot_stored; /* something.NAME is assigned to somewhere */
+	uint8_t keyword;       /* the token kind if it is a keyword, else 0 */
+	uint8_t known;	       /* one of enum sym_known, else 0 */
+	bool mutated;	       /* something so named is changed in place somewhere */
+	bool dot_stored;       /* something.NAME is assigned to somewhere */
+	struct sym_mark *mark; /* of compile.c, while it is at work */
 	char s[];
 };
 
@@ -30,7 +31,8 @@ struct sym {
 	X(ImportError) X(ModuleNotFoundError) X(TYPE_CHECKING) X(import_module) X(__import__) \
 	X(key) X(source) X(append) X(extend) X(insert) X(remove) X(sort) X(reverse) X(add) \
 	X(discard) X(popitem) X(difference_update) X(intersection_update) \
-	X(symmetric_difference_update) X(__all__)
+	X(symmetric_difference_update) X(__all__) X(__debug__) X(__class__) \
+	X(__future__)
 /* clang-format on */
 
 enum sym_known {

@@ -3,8 +3,11 @@
  * a line; for each prints "F PATH", "ok" or "error", then in any order N line col NAME a name S
  * line col NAME                     a subscript whose value is that name C line col NAME a call of
  * an attribute of that name T line col HEX / B line col HEX     a text or bytes constant
+ *
+ * With -c: only whether the file is taken, by compile_check() too.
  */
 #include "base/file.h"
+#include "scan/compile.h"
 #include "scan/decode.h"
 #include "scan/parse.h"
 #include "scan/scan.h"
@@ -40,7 +43,7 @@ static void dump(struct node *n, void *arg)
 	ast_each(n, dump, arg);
 }
 
-static void dump_file(const char *path)
+static void dump_file(const char *path, bool compile)
 {
 	BUF_AUTO b = {0};
 	struct err e = {0};
@@ -62,19 +65,26 @@ static void dump_file(const char *path)
 	symtab_init(&syms, &arena);
 	struct parse_result r =
 		parse_module(decode_source(&arena, buf_str(&b), b.len), &syms, false);
-	puts("ok");
-	for (uint32_t i = 0; i < r.body.n; i++)
+	struct compile_fault c = {0};
+	if (compile)
+		c = compile_check(&syms, r.body);
+	if (c.message)
+		printf("error %u %u %s\n", c.line, c.col, c.message);
+	else
+		puts("ok");
+	for (uint32_t i = 0; i < r.body.n && !compile; i++)
 		dump(r.body.v[i], NULL);
 	arena_free(&arena);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	bool compile = argc == 2 && strcmp(argv[1], "-c") == 0;
 	char line[4096];
 
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
-		dump_file(line);
+		dump_file(line, compile);
 	}
 	return 0;
 }
