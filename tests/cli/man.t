@@ -104,8 +104,8 @@ with T() as t:
     t.ok(not wrong and looked >= 20, "evctl-reads(7): each example is what it says", wrong or looked)
 
     # the gate's reasons against the gate
-    source = "".join((ROOT / f"common/gate/{n}.c").read_text() for n in ("policy", "request"))
-    reasons = {w for call in re.findall(r"\brefuse\((.*?)\);", source, re.S)
+    source = "".join(p.read_text() for p in (ROOT / "common/gate").glob("*.c"))
+    reasons = {w for call in re.findall(r"\brefuse\w*\((.*?)\);", source, re.S)
                for w in re.findall(r'"([a-z-]+)"', call)} | set(re.findall(r'\{\d{3}, "([a-z-]+)"\}', source))
     listed = {w for line in re.findall(r"^\.It Li (.*)$", (TEXT / "evctl-egress.8").read_text(), re.M)
               for w in line.split(" , ")}
