@@ -1,6 +1,7 @@
 #include "net/http.h"
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,19 +39,23 @@ static struct http_text trim(struct http_text t)
 	return t;
 }
 
+/* The next part of a list, up to the mark; the list moves on behind it. */
+static struct http_text next_part(struct http_text *list, char mark)
+{
+	const char *end = memchr(list->p, mark, list->n);
+	struct http_text part = {list->p, end ? (size_t)(end - list->p) : list->n};
+	size_t eaten = part.n + (end ? 1 : 0);
+	list->p += eaten;
+	list->n -= eaten;
+	return part;
+}
+
 bool http_list_has(struct http_text list, const char *word)
 {
 	while (list.n) {
-		const char *comma = memchr(list.p, ',', list.n);
-		struct http_text item = {list.p, comma ? (size_t)(comma - list.p) : list.n};
-		size_t eaten = item.n + (comma ? 1 : 0);
-		const char *semi = memchr(item.p, ';', item.n);
-		if (semi)
-			item.n = (size_t)(semi - item.p);
-		if (http_is(trim(item), word))
+		struct http_text item = next_part(&list, ',');
+		if (http_is(trim(next_part(&item, ';')), word))
 			return true;
-		list.p += eaten;
-		list.n -= eaten;
 	}
 	return false;
 }
@@ -252,6 +257,59 @@ struct http_text http_find(const struct http_field *field, size_t n, const char 
 		if (http_is(field[i].name, name))
 			return field[i].value;
 	return (struct http_text){"", 0};
+}
+
+/* Whether it is "name=..."; then part becomes the value. */
+static bool take_value(struct http_text *part, const char *name)
+{
+	size_t n = strlen(name);
+	if (part->n <= n || memcmp(part->p, name, n) != 0 || part->p[n] != '=')
+		return false;
+	part->p += n + 1;
+	part->n -= n + 1;
+	return true;
+}
+
+struct http_text http_cookie(const struct http_head *h, const char *name)
+{
+	for (size_t i = 0; i < h->nfields; i++) {
+		struct http_text list = h->field[i].value;
+		while (http_is(h->field[i].name, "Cookie") && list.n) {
+			struct http_text part = trim(next_part(&list, ';'));
+			if (take_value(&part, name))
+				return part;
+		}
+	}
+	return (struct http_text){0};
+}
+
+static char *decoded(struct http_text t, bool form)
+{
+	char *s = malloc(t.n + 1);
+	if (!s)
+		return NULL;
+	memcpy(s, t.p, t.n);
+	for (size_t i = 0; form && i < t.n; i++)
+		if (s[i] == '+')
+			s[i] = ' ';
+	s[text_unpercent(s, t.n, s)] = '\0';
+	return s;
+}
+
+char *http_path(struct http_text target)
+{
+	return decoded(next_part(&target, '?'), false);
+}
+
+char *http_query(struct http_text target, const char *name)
+{
+	next_part(&target, '?');
+	while (target.n) {
+		struct http_text part = next_part(&target, '&');
+		if (take_value(&part, name))
+			return decoded(part, true);
+	}
+	return NULL;
 }
 
 const char *http_phrase(int status)

@@ -52,6 +52,12 @@ int http_parse(const char *p, size_t n, struct http_head *h, const char **why);
 struct http_text http_find(const struct http_field *field, size_t n, const char *name);
 /* A Content-Length's value: digits only, at most 18. 0/-1. */
 int http_length(struct http_text value, int64_t *n);
+/* A cookie of a request; p NULL without. */
+struct http_text http_cookie(const struct http_head *h, const char *name);
+/* Decoded, for the caller to free: the target's path; a member of its query. NULL: none, no memory.
+ */
+char *http_path(struct http_text target);
+char *http_query(struct http_text target, const char *name);
 const char *http_phrase(int status); /* "" for one that is not in common use */
 
 bool http_token_ok(const char *p, size_t n);	    /* fit to be a field's name, or a method */

@@ -78,8 +78,11 @@ void http_tls_free(struct http_tls *t)
 /* 0 when ready, -1 when the time is over. A hang-up counts as ready: the next call sees it. */
 static int wait_for(const struct http_conn *c, short events)
 {
-	for (;;) {
-		int64_t left = c->deadline - clock_mono_ms();
+	int64_t now = clock_mono_ms(), until = c->deadline;
+	if (c->patience && now + c->patience < until)
+		until = now + c->patience;
+	for (;; now = clock_mono_ms()) {
+		int64_t left = until - now;
 		if (left <= 0)
 			return -1;
 		struct pollfd p = {.fd = c->fd, .events = events};
@@ -186,6 +189,16 @@ enum http_got http_conn_fill(struct http_conn *c, bool wait)
 	}
 }
 
+bool http_conn_await(struct http_conn *c)
+{
+	c->idle =
+		true; /* before it is looked whether this ends: http_pool_end() does the reverse */
+	bool got = !(c->ending && *c->ending) &&
+		   (c->at < c->len || http_conn_fill(c, true) == HTTP_GOT);
+	c->idle = false;
+	return got;
+}
+
 /* ---- writing ---- */
 
 static ssize_t transmit(struct http_conn *c, const void *p, size_t n)
@@ -247,6 +260,11 @@ int http_conn_put(struct http_conn *c, const void *p, size_t n)
 int http_conn_puts(struct http_conn *c, const char *s)
 {
 	return http_conn_put(c, s, strlen(s));
+}
+
+void http_conn_allow(struct http_conn *c, size_t n)
+{
+	c->deadline = clock_mono_ms() + 20000 + (int64_t)n;
 }
 
 /* ---- ending ---- */

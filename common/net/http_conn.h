@@ -14,6 +14,7 @@
 #include "net/hostname.h"
 
 #include <gnutls/abstract.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,10 +45,13 @@ struct http_conn {
 	char sni[HOST_MAX];   /* canonical; "" when plain */
 	uint16_t port;	      /* of the listener */
 	int64_t deadline;     /* CLOCK_MONOTONIC ms */
+	int patience;	      /* ms, of one wait for the other side; 0: until the deadline */
 	char *in;	      /* the window in[at..len), NUL-terminated */
 	size_t at, len;
 	struct buf out;
-	bool dead; /* nothing more can be written */
+	bool dead;		   /* nothing more can be written */
+	atomic_bool idle;	   /* in http_conn_await() */
+	const atomic_bool *ending; /* the server wants no further request; may be NULL */
 };
 
 enum http_got { HTTP_GOT = 1, HTTP_END = 0, HTTP_FAILED = -1, HTTP_AGAIN = -2 };
@@ -55,6 +59,8 @@ enum http_got { HTTP_GOT = 1, HTTP_END = 0, HTTP_FAILED = -1, HTTP_AGAIN = -2 };
 /* Reads the first byte: 1 TLS, 0 plain, -1 neither came. Then http_conn_handshake() for TLS. */
 int http_conn_sniff(struct http_conn *c);
 int http_conn_handshake(struct http_conn *c); /* 0, -1: no SNI, no TLS, or no time */
+/* Waits for the first byte of a request. False: none comes, or the server is ending. */
+bool http_conn_await(struct http_conn *c);
 /* More bytes into the window. AGAIN only when !wait. FAILED also when the window is full. */
 enum http_got http_conn_fill(struct http_conn *c, bool wait);
 /* Makes room: moves the window to the front. */
@@ -62,6 +68,8 @@ void http_conn_compact(struct http_conn *c);
 int http_conn_put(struct http_conn *c, const void *p, size_t n);
 int http_conn_puts(struct http_conn *c, const char *s);
 int http_conn_flush(struct http_conn *c);
+/* Sets the deadline for writing n bytes: 20 s, and no less than 1 KB/s. */
+void http_conn_allow(struct http_conn *c, size_t n);
 /* Lets the other side finish what it is sending, so that it reads our answer and not a reset. */
 void http_conn_drain(struct http_conn *c);
 /* Ends it: clean, or with a reset, so that a cut-off answer can't pass for a whole one. */

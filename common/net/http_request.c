@@ -1,7 +1,9 @@
 #include "net/http_request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int take_head(struct http_request *r, size_t n)
 {
@@ -120,4 +122,48 @@ ssize_t http_request_body(struct http_request *r, uint64_t max, bool wait, const
 		}
 	}
 	return 0;
+}
+
+/* ---- answering ---- */
+
+static void put_date(struct http_conn *c)
+{
+	char line[48];
+	struct tm tm;
+	time_t now = time(NULL);
+	gmtime_r(&now, &tm);
+	strftime(line, sizeof line, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &tm);
+	http_conn_puts(c, line);
+}
+
+static void put_header(struct http_conn *c, const struct http_header *h)
+{
+	if (!h->value)
+		return;
+	if (!http_value_ok(h->value, strlen(h->value)))
+		c->dead = true;
+	http_conn_puts(c, h->name);
+	http_conn_puts(c, ": ");
+	http_conn_puts(c, h->value);
+	http_conn_puts(c, "\r\n");
+}
+
+int http_request_answer(struct http_request *r, int status, const struct http_header *h, size_t n,
+	const void *body, size_t len)
+{
+	struct http_conn *c = r->c;
+	char line[80];
+	r->close = r->close || !r->body_done || (c->ending && *c->ending);
+	http_conn_allow(c, len);
+	snprintf(line, sizeof line, "HTTP/1.1 %d %s\r\n", status, http_phrase(status));
+	http_conn_puts(c, line);
+	put_date(c);
+	for (size_t i = 0; i < n; i++)
+		put_header(c, &h[i]);
+	snprintf(line, sizeof line, "Content-Length: %zu\r\n%s\r\n", len,
+		r->close ? "Connection: close\r\n" : "");
+	http_conn_puts(c, line);
+	if (!http_request_is(r, "HEAD"))
+		http_conn_put(c, body, len);
+	return http_conn_flush(c);
 }

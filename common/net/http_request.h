@@ -35,6 +35,16 @@ void http_request_end(struct http_request *r); /* wipes */
 
 /* The next piece of body, at *data within the window: its length, 0 at the end, or one of these. */
 ssize_t http_request_body(struct http_request *r, uint64_t max, bool wait, const char **data);
+struct http_header {
+	const char *name, *value; /* value NULL: left out */
+};
+
+/*
+ * Answers with a whole body (not sent to a HEAD), framing and Date made here. 0 all was given to
+ * the system, -1 not: the connection is dead, which it also is if a value can't be a header's.
+ */
+int http_request_answer(struct http_request *r, int status, const struct http_header *h, size_t n,
+	const void *body, size_t len);
 /* Method names have a case: "head" is another one, with a body in its answer. */
 bool http_request_is(const struct http_request *r, const char *method);
 
