@@ -6,10 +6,8 @@
 #include "gate/cage.h"
 #include "gate/server.h"
 #include "gate/upstream.h"
-#include "gate/vault.h"
 
 #include <gnutls/gnutls.h>
-#include <jansson.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,7 +41,6 @@ static int prepare(struct err *e)
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 524288);
 	pthread_setattr_default_np(&small);
-	json_set_alloc_funcs(wipe_malloc, wipe_free);
 	if (gnutls_global_init() < 0 || upstream_init() < 0)
 		return err_set(e, ERR_SANDBOX, "cannot set up TLS");
 	return cage_enter(e);

@@ -1,87 +1,34 @@
 #include "gate/call.h"
 
 #include "base/file.h"
-#include "gate/b64.h"
-#include "gate/vault.h"
+#include "gate/message.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define ROWS_MAX 1000
-#define KEYS_MAX 1000
 #define PART_OF 192 /* a value this long is guarded by a part of it too */
 #define PART 48
+#define DEADLINE_MAX_MS 86400000
 
 static int bad(struct err *e, const char *what)
 {
 	return err_set(e, ERR_USAGE, "the gate was given a malformed policy: %s", what);
 }
 
-static char *copy_text(const json_t *o, const char *name)
+static int check_key(const struct call_key *k, struct err *e)
 {
-	const char *s = json_string_value(json_object_get(o, name));
-	return s ? strdup(s) : NULL;
-}
-
-static bool flag(const json_t *o, const char *name)
-{
-	return json_is_true(json_object_get(o, name));
-}
-
-static int take_value(struct call_key *k, const json_t *v, struct err *e)
-{
-	const char *s = json_string_value(v);
-	size_t n = s ? json_string_length(v) : 0;
-	if (!s || n > (size_t)1 << 20)
+	if (!k->len)
 		return bad(e, "a key has no value");
-	k->value = vault_new(n + 1);
-	if (!k->value)
-		return err_set(e, ERR_FAIL, "out of memory");
-	ssize_t len = b64_decode(s, n, k->value);
-	if (len <= 0)
-		return bad(e, "a key's value is not base64");
-	k->len = (size_t)len;
-	return 0;
-}
-
-static int take_key(struct call_key *k, const json_t *o, struct err *e)
-{
-	k->name = copy_text(o, "name");
-	k->sealed = flag(o, "sealed");
-	k->guard = flag(o, "guard");
-	if (!k->name)
-		return bad(e, "a key has no name");
-	if (take_value(k, json_object_get(o, "value"), e) < 0)
-		return -1;
-	if (!k->sealed)
-		return 0;
-	k->standin = copy_text(o, "standin");
-	if (!k->standin || strlen(k->standin) != k->len)
+	if (k->standin && strlen(k->standin) != k->len)
 		return bad(e, "a stand-in is not as long as its value");
-	return 0;
-}
-
-static int take_keys(struct call *c, const json_t *list, struct err *e)
-{
-	size_t n = json_array_size(list);
-	if (n > KEYS_MAX)
-		return bad(e, "too many keys");
-	c->keys = calloc(n ? n : 1, sizeof *c->keys);
-	if (!c->keys)
-		return err_set(e, ERR_FAIL, "out of memory");
-	for (size_t i = 0; i < n; i++) {
-		c->nkeys = i + 1;
-		if (take_key(&c->keys[i], json_array_get(list, i), e) < 0)
-			return -1;
-	}
 	return 0;
 }
 
 static int find_key(const struct call *c, const char *name)
 {
-	for (size_t i = 0; i < c->nkeys; i++)
-		if (strcmp(c->keys[i].name, name) == 0)
+	for (size_t i = 0; i < c->policy.keys.n; i++)
+		if (strcmp(c->policy.keys.v[i].name, name) == 0)
 			return (int)i;
 	return -1;
 }
@@ -89,8 +36,6 @@ static int find_key(const struct call *c, const char *name)
 static int take_host(struct policy_row *r, const char *host, struct err *e)
 {
 	const char *why;
-	if (!host)
-		return bad(e, "a row has no host");
 	r->wildcard = strncmp(host, "*.", 2) == 0;
 	host += r->wildcard ? 2 : 0;
 	char name[HOST_MAX];
@@ -101,44 +46,23 @@ static int take_host(struct policy_row *r, const char *host, struct err *e)
 	return 0;
 }
 
-static int take_row(struct call *c, struct policy_row *r, const json_t *o, struct err *e)
+static int take_row(
+	struct call *c, struct policy_row *r, const struct gate_row *from, struct err *e)
 {
-	json_int_t port = json_integer_value(json_object_get(o, "port"));
-	const char *key = json_string_value(json_object_get(o, "key"));
-	r->key = -1;
-	if (take_host(r, json_string_value(json_object_get(o, "host")), e) < 0)
+	*r = (struct policy_row){.port = from->port,
+		.is_default = from->is_default,
+		.plain = from->plain,
+		.allow_private = from->allow_private,
+		.connect_to = from->connect_to,
+		.ca = from->ca,
+		.key = from->key ? find_key(c, from->key) : -1};
+	if (take_host(r, from->host, e) < 0)
 		return -1;
-	if (port < 1 || port > 65535)
+	if (!from->port)
 		return bad(e, "a row has no port");
-	r->port = (uint16_t)port;
-	r->is_default = flag(o, "default");
-	r->plain = flag(o, "plain");
-	r->allow_private = flag(o, "allow_private");
-	r->connect_to = copy_text(o, "connect_to");
-	r->ca = copy_text(o, "ca");
 	if (r->connect_to && host_check_connect_to(r->connect_to, e) < 0)
 		return -1;
-	if (!key)
-		return 0;
-	r->key = find_key(c, key);
-	return r->key >= 0 ? 0 : bad(e, "a row names a key that is not there");
-}
-
-static int take_rows(struct call *c, const json_t *list, struct err *e)
-{
-	size_t n = json_array_size(list);
-	if (n > ROWS_MAX)
-		return bad(e, "too many rows");
-	c->rows = calloc(n ? n : 1, sizeof *c->rows);
-	c->ready = calloc(n ? n : 1, sizeof *c->ready);
-	if (!c->rows || !c->ready)
-		return err_set(e, ERR_FAIL, "out of memory");
-	for (size_t i = 0; i < n; i++) {
-		c->nrows = i + 1;
-		if (take_row(c, &c->rows[i], json_array_get(list, i), e) < 0)
-			return -1;
-	}
-	return 0;
+	return from->key && r->key < 0 ? bad(e, "a row names a key that is not there") : 0;
 }
 
 /* A key that is part of what may go to the row anyhow (the same value twice, say) is no leak. */
@@ -183,8 +107,8 @@ static struct leak *make_guard(const struct call *c, const struct call_key *own,
 {
 	struct leak *l = leak_new();
 	int rc = l ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < c->nkeys; i++) {
-		const struct call_key *k = &c->keys[i];
+	for (size_t i = 0; rc == 0 && i < c->policy.keys.n; i++) {
+		const struct call_key *k = &c->policy.keys.v[i];
 		if (own_goes && k == own)
 			continue;
 		rc = guard_key(l, (unsigned)i, k, own_goes ? own : NULL);
@@ -209,13 +133,13 @@ static int make_row(struct call *c, size_t i)
 	struct policy_row *r = &c->rows[i];
 	struct call_row *to = &c->ready[i];
 	struct err e = {0};
-	const struct call_key *own = r->key >= 0 ? &c->keys[r->key] : NULL;
+	const struct call_key *own = r->key >= 0 ? &c->policy.keys.v[r->key] : NULL;
 	to->up = upstream_new(r->allow_private, r->connect_to, r->ca, &e);
 	to->guard = make_guard(c, own, true);
 	to->guard_plain = make_guard(c, own, r->plain);
 	if (!to->up || !to->guard || !to->guard_plain)
 		return -1;
-	if (!own || !own->sealed)
+	if (!own || !own->standin)
 		return 0;
 	to->swap = make_one(own->standin, own->value, own->len, LEAK_PLAIN);
 	to->unswap = make_one(own->value, own->standin, own->len, LEAK_ALL);
@@ -247,10 +171,11 @@ static struct leak *make_all(const struct call *c, bool guarded, unsigned forms)
 {
 	struct leak *l = leak_new();
 	int rc = l ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < c->nkeys; i++)
-		if (c->keys[i].guard || !guarded)
-			rc = leak_add(
-				l, (unsigned)i, c->keys[i].value, c->keys[i].len, NULL, forms);
+	for (size_t i = 0; rc == 0 && i < c->policy.keys.n; i++) {
+		const struct call_key *k = &c->policy.keys.v[i];
+		if (k->guard || !guarded)
+			rc = leak_add(l, (unsigned)i, k->value, k->len, NULL, forms);
+	}
 	if (rc == 0 && leak_seal(l) == 0)
 		return l;
 	leak_free(&l);
@@ -275,20 +200,28 @@ const struct leak *call_names(struct call *c)
 	return c->names;
 }
 
-static int take(struct call *c, const json_t *msg, struct err *e)
+static int take(struct call *c, struct err *e)
 {
-	json_int_t ms = json_integer_value(json_object_get(msg, "deadline_ms"));
-	c->id = copy_text(msg, "id");
-	c->deadline = clock_mono_ms() + ms;
-	if (!c->id || ms < 1 || ms > 86400000)
-		return bad(e, "no id or no deadline");
-	if (take_keys(c, json_object_get(msg, "keys"), e) < 0 ||
-		take_rows(c, json_object_get(msg, "rows"), e) < 0)
-		return -1;
+	const struct gate_policy *p = &c->policy;
+	if (field_read(&c->text, &gate_policy_fields, &c->policy) < 0)
+		return bad(e, "it cannot be read");
+	if (p->deadline_ms < 1 || p->deadline_ms > DEADLINE_MAX_MS)
+		return bad(e, "no deadline");
+	c->deadline = clock_mono_ms() + p->deadline_ms;
+	for (size_t i = 0; i < p->keys.n; i++)
+		if (check_key(&p->keys.v[i], e) < 0)
+			return -1;
+	c->rows = calloc(p->nrows + 1, sizeof *c->rows);
+	c->ready = calloc(p->nrows + 1, sizeof *c->ready);
+	if (!c->rows || !c->ready)
+		return err_set(e, ERR_FAIL, "out of memory");
+	for (; c->nrows < p->nrows; c->nrows++)
+		if (take_row(c, &c->rows[c->nrows], &p->rows[c->nrows], e) < 0)
+			return -1;
 	return 0;
 }
 
-struct call *call_new(const json_t *msg, struct err *e)
+struct call *call_new(struct buf *message, struct err *e)
 {
 	struct call *c = calloc(1, sizeof *c);
 	if (!c) {
@@ -300,7 +233,9 @@ struct call *call_new(const json_t *msg, struct err *e)
 	pthread_condattr_setclock(&mono, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->left, &mono);
 	pthread_mutex_init(&c->lock, NULL);
-	if (take(c, msg, e) < 0)
+	c->text = *message;
+	*message = (struct buf){.secret = true};
+	if (take(c, e) < 0)
 		call_free(&c);
 	return c;
 }
@@ -335,45 +270,21 @@ void call_end(struct call *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void free_row(struct policy_row *r, struct call_row *ready)
-{
-	free_ready(ready);
-	free((char *)r->connect_to);
-	free((char *)r->ca);
-}
-
 void call_free(struct call **cp)
 {
 	struct call *c = *cp;
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->nrows; i++)
-		free_row(&c->rows[i], &c->ready[i]);
-	for (size_t i = 0; i < c->nkeys; i++) {
-		free(c->keys[i].name);
-		vault_free(c->keys[i].value);
-		wipe_free(c->keys[i].standin);
-	}
+		free_ready(&c->ready[i]);
 	leak_free(&c->scrub);
 	leak_free(&c->names);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->left);
 	free(c->rows);
 	free(c->ready);
-	free(c->keys);
-	free(c->id);
+	field_free(&gate_policy_fields, &c->policy);
+	buf_free(&c->text);
 	free(c);
 	*cp = NULL;
-}
-
-void call_wipe(json_t *msg)
-{
-	size_t i;
-	json_t *k;
-	json_array_foreach(json_object_get(msg, "keys"), i, k)
-	{
-		json_t *v = json_object_get(k, "value");
-		if (json_is_string(v))
-			explicit_bzero((char *)json_string_value(v), json_string_length(v));
-	}
 }

@@ -7,21 +7,13 @@
 #define EVCTL_GATE_CALL_H
 
 #include "base/err.h"
+#include "gate/client.h"
 #include "gate/leak.h"
 #include "gate/policy.h"
 #include "gate/upstream.h"
 
-#include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-struct call_key {
-	char *name;
-	void *value; /* a vault; NUL-terminated beyond len */
-	size_t len;
-	bool sealed, guard;
-	char *standin; /* len bytes; NULL unless sealed */
-};
 
 /* What goes with policy_row i; made when the first request comes for it. */
 struct call_row {
@@ -35,13 +27,12 @@ struct call_row {
 };
 
 struct call {
-	char *id;
+	struct buf text; /* the message, which the policy's strings and values are in */
+	struct gate_policy policy;
 	int64_t deadline; /* CLOCK_MONOTONIC ms */
 	struct policy_row *rows;
 	struct call_row *ready;
 	size_t nrows;
-	struct call_key *keys;
-	size_t nkeys;
 	struct leak *scrub; /* every key, for what is written down */
 	struct leak *names; /* every guarded key, lower-cased too, for host names */
 	atomic_bool over;
@@ -62,10 +53,9 @@ void call_leave(struct call *c);
 /* Nobody enters any more, and who waits to is let go. */
 void call_end(struct call *c);
 
-/* NULL with ERR_USAGE when the message is not as it must be. */
-struct call *call_new(const json_t *msg, struct err *e);
+/* Of the supervisor's message, which it takes: a secret buffer. NULL with ERR_USAGE when it is not
+ * as it must be. */
+struct call *call_new(struct buf *message, struct err *e);
 void call_free(struct call **c);
-/* Wipes the strings of a message that held secrets, before its json_decref(). */
-void call_wipe(json_t *msg);
 
 #endif

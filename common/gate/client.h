@@ -10,6 +10,7 @@
 #ifndef EVCTL_GATE_CLIENT_H
 #define EVCTL_GATE_CLIENT_H
 
+#include "base/call_key.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -28,34 +29,23 @@ struct gate_row {
 	const char *key;	/* the credential bound here, or NULL */
 };
 
-/* One secret of the session: where it may go is said by the rows that name it. */
-struct gate_key {
-	const char *name;
-	const void *value;
-	size_t len;
-	bool sealed;	     /* the code holds standin instead (gate/swap.h makes it) */
-	const char *standin; /* as long as the value; NULL unless sealed */
-	bool guard; /* stop it on its way to other hosts; false for values under 12 bytes */
-};
-
 struct gate_policy {
 	const char *id;	     /* the run */
 	int64_t deadline_ms; /* from now */
 	const struct gate_row *rows;
 	size_t nrows;
-	const struct gate_key *keys;
-	size_t nkeys;
+	struct call_keys keys; /* where each may go is said by the rows that name it */
 };
 
-/* One request. The strings are owned by the list and never NULL; no query, no header, no key. */
+/* One request. The strings are never NULL; no query, no header, no key. */
 struct gate_event {
 	int64_t at; /* ms since the epoch, when the head had come in */
-	char *method, *host, *path;
+	const char *method, *host, *path;
 	uint16_t port;
 	int status;	   /* what the code saw; 0 when the transfer broke before a status */
 	uint64_t up, down; /* body bytes: request, response (decoded) */
 	int64_t ms;
-	char *verdict; /* "allowed", or the X-Evctl-Gate reason */
+	const char *verdict; /* "allowed", or the X-Evctl-Gate reason */
 };
 
 struct gate_summary {
@@ -65,9 +55,11 @@ struct gate_summary {
 };
 
 struct gate_report {
-	struct gate_event *events;
+	struct gate_event
+		*events; /* whose strings are in text, unless they came in a greater message */
 	size_t n;
 	struct gate_summary summary;
+	struct buf text;
 };
 
 struct gate;

@@ -1,73 +1,103 @@
 #include "gate/events.h"
 
+#include "gate/message.h"
+
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct events {
 	pthread_mutex_t lock;
-	json_t *list;
-	uint64_t requests, refused, failed, up, down, truncated;
+	struct gate_report
+		report; /* an event's strings are one block, which begins at its method */
+	size_t room;
 };
 
 struct events *events_new(void)
 {
 	struct events *ev = calloc(1, sizeof *ev);
-	if (!ev)
-		return NULL;
-	pthread_mutex_init(&ev->lock, NULL);
-	ev->list = json_array();
-	if (!ev->list)
-		events_free(&ev);
+	if (ev)
+		pthread_mutex_init(&ev->lock, NULL);
 	return ev;
+}
+
+static void forget(struct events *ev)
+{
+	for (size_t i = 0; i < ev->report.n; i++)
+		free((char *)ev->report.events[i].method);
+	free(ev->report.events);
+	ev->report = (struct gate_report){0};
+	ev->room = 0;
 }
 
 void events_free(struct events **ev)
 {
 	if (!*ev)
 		return;
-	json_decref((*ev)->list);
+	forget(*ev);
 	pthread_mutex_destroy(&(*ev)->lock);
 	free(*ev);
 	*ev = NULL;
 }
 
-static json_t *pack(const struct event *e)
+static int make_room(struct events *ev)
 {
-	return json_pack("{s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I, s:I, s:s}", "at",
-		(json_int_t)e->at, "method", e->method, "host", e->host, "port", (int)e->port,
-		"path", e->path, "status", e->status, "up", (json_int_t)e->up, "down",
-		(json_int_t)e->down, "ms", (json_int_t)e->ms, "verdict", e->verdict);
+	if (ev->report.n < ev->room)
+		return 0;
+	size_t room = ev->room ? ev->room * 2 : 16;
+	struct gate_event *grown = realloc(ev->report.events, room * sizeof *grown);
+	if (!grown)
+		return -1;
+	ev->report.events = grown;
+	ev->room = room;
+	return 0;
 }
 
-void events_add(struct events *ev, const struct event *e)
+static const char *copy(char **to, const char *s)
 {
+	const char *begin = *to;
+	*to = stpcpy(*to, s) + 1;
+	return begin;
+}
+
+static int keep(struct events *ev, const struct gate_event *e)
+{
+	if (ev->report.n >= EVENTS_MAX || make_room(ev) < 0)
+		return -1;
+	char *block = malloc(
+		strlen(e->method) + strlen(e->host) + strlen(e->path) + strlen(e->verdict) + 4);
+	if (!block)
+		return -1;
+	struct gate_event *to = &ev->report.events[ev->report.n++];
+	*to = *e;
+	to->method = copy(&block, e->method);
+	to->host = copy(&block, e->host);
+	to->path = copy(&block, e->path);
+	to->verdict = copy(&block, e->verdict);
+	return 0;
+}
+
+void events_add(struct events *ev, const struct gate_event *e, bool failed)
+{
+	struct gate_summary *sum = &ev->report.summary;
 	pthread_mutex_lock(&ev->lock);
-	ev->requests++;
-	ev->up += e->up;
-	ev->down += e->down;
-	if (e->failed)
-		ev->failed++;
+	sum->requests++;
+	sum->up += e->up;
+	sum->down += e->down;
+	if (failed)
+		sum->failed++;
 	else if (strcmp(e->verdict, "allowed") != 0)
-		ev->refused++;
-	if (json_array_size(ev->list) >= EVENTS_MAX || json_array_append_new(ev->list, pack(e)) < 0)
-		ev->truncated++;
+		sum->refused++;
+	sum->truncated += keep(ev, e) < 0;
 	pthread_mutex_unlock(&ev->lock);
 }
 
-json_t *events_take(struct events *ev)
+int events_take(struct events *ev, struct buf *out, struct err *e)
 {
 	pthread_mutex_lock(&ev->lock);
-	json_t *msg = json_pack("{s:s, s:O, s:{s:I, s:I, s:I, s:I, s:I}, s:I}", "op", "events",
-		"events", ev->list, "summary", "requests", (json_int_t)ev->requests, "refused",
-		(json_int_t)ev->refused, "failed", (json_int_t)ev->failed, "up", (json_int_t)ev->up,
-		"down", (json_int_t)ev->down, "truncated", (json_int_t)ev->truncated);
-	if (msg) {
-		json_decref(ev->list);
-		ev->list = json_array();
-		ev->requests = ev->refused = ev->failed = ev->up = ev->down = ev->truncated = 0;
-	}
+	int r = field_write(out, &gate_report_fields, &ev->report, e);
+	if (r == 0)
+		forget(ev);
 	pthread_mutex_unlock(&ev->lock);
-	return msg;
+	return r;
 }

@@ -153,7 +153,7 @@ static void write_event(struct request *r, struct events *events)
 		scrub_into(r, (struct http_text){h->v.host, strlen(h->v.host)}, host, sizeof host);
 		scrub_into(r, h->in.head.method, method, sizeof method);
 	}
-	struct event e = {.at = r->at,
+	const struct gate_event e = {.at = r->at,
 		.method = method,
 		.host = host,
 		.path = path,
@@ -162,9 +162,8 @@ static void write_event(struct request *r, struct events *events)
 		.up = h->in.got,
 		.down = r->answer.got,
 		.ms = clock_mono_ms() - r->began,
-		.verdict = r->no.status ? r->no.reason : "allowed",
-		.failed = r->no.status >= 500};
-	events_add(events, &e);
+		.verdict = r->no.status ? r->no.reason : "allowed"};
+	events_add(events, &e, r->no.status >= 500);
 }
 
 bool request_serve(struct call *call, struct events *events, struct http_conn *c, bool *clean)

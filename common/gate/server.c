@@ -4,6 +4,7 @@
 #include "gate/ca.h"
 #include "gate/call.h"
 #include "gate/events.h"
+#include "gate/message.h"
 #include "gate/request.h"
 #include "net/http_pool.h"
 
@@ -91,45 +92,44 @@ static int end_call(struct server *s, struct err *e)
 
 /* ---- messages ---- */
 
-static int send_json(struct server *s, json_t *msg, struct err *e)
+static int say(struct server *s, const struct fields *f, const char *text, struct err *e)
 {
-	char *text = msg ? json_dumps(msg, JSON_COMPACT) : NULL;
-	json_decref(msg);
-	if (!text)
-		return err_set(e, ERR_FAIL, "out of memory");
-	int rc = frame_send(s->control, text, strlen(text), NULL, 0, e);
-	free(text);
-	return rc;
+	BUF_AUTO b = {0};
+	const struct gate_word word = {text};
+	if (field_write(&b, f, &word, e) < 0)
+		return -1;
+	return frame_send(s->control, b.data, b.len, NULL, 0, e);
 }
 
-static int take_listeners(
-	struct server *s, const json_t *msg, const int *fds, size_t n, struct err *e)
+static int take_listeners(struct server *s, const struct gate_opening *o, const int *fds, size_t n)
 {
-	const json_t *list = json_object_get(msg, "listeners");
-	if (!s->ca || s->nlisteners || json_array_size(list) != n)
-		return err_set(e, ERR_SANDBOX, "the gate was opened in a wrong way");
+	if (s->nlisteners || o->n != n)
+		return -1;
 	for (size_t i = 0; i < n; i++) {
-		json_int_t port =
-			json_integer_value(json_object_get(json_array_get(list, i), "port"));
 		int flags = fcntl(fds[i], F_GETFL);
-		if (port < 1 || port > 65535 || flags < 0 ||
-			fcntl(fds[i], F_SETFL, flags | O_NONBLOCK) < 0)
-			return err_set(e, ERR_SANDBOX, "the gate was opened in a wrong way");
+		if (!o->ports[i] || flags < 0 || fcntl(fds[i], F_SETFL, flags | O_NONBLOCK) < 0)
+			return -1;
 		s->listener[i].fd = fds[i];
-		s->listener[i].port = (uint16_t)port;
+		s->listener[i].port = o->ports[i];
 	}
 	s->nlisteners = n;
 	return 0;
 }
 
-static int on_open(struct server *s, const json_t *msg, const int *fds, size_t nfds, struct err *e)
+static int on_open(
+	struct server *s, const struct buf *b, const int *fds, size_t nfds, struct err *e)
 {
-	if (take_listeners(s, msg, fds, nfds, e) < 0)
-		return -1;
-	return send_json(s, json_pack("{s:s, s:s}", "op", "ready", "ca", ca_pem(s->ca)), e);
+	struct gate_opening o = {0};
+	int r = field_read(b, &gate_open_fields, &o);
+	if (r == 0)
+		r = take_listeners(s, &o, fds, nfds);
+	field_free(&gate_open_fields, &o);
+	if (r < 0)
+		return err_set(e, ERR_SANDBOX, "the gate was opened in a wrong way");
+	return say(s, &gate_ready_fields, ca_pem(s->ca), e);
 }
 
-static int on_call(struct server *s, json_t *msg, struct err *e)
+static int on_call(struct server *s, struct buf *b, struct err *e)
 {
 	if (end_call(s, e) < 0)
 		return -1;
@@ -137,51 +137,39 @@ static int on_call(struct server *s, json_t *msg, struct err *e)
 	for (size_t i = 0; i < s->nlisteners; i++)
 		accept_some(s, i);
 	struct err bad = {0};
-	s->call = call_new(msg, &bad);
-	call_wipe(msg);
+	s->call = call_new(b, &bad);
 	if (!s->call)
-		return send_json(s, json_pack("{s:s, s:s}", "op", "error", "message", bad.msg), e);
-	return send_json(s, json_pack("{s:s}", "op", "ok"), e);
+		return say(s, &gate_error_fields, bad.msg, e);
+	return say(s, &gate_ok_fields, NULL, e);
 }
 
 static int on_end(struct server *s, struct err *e)
 {
-	if (end_call(s, e) < 0)
+	BUF_AUTO b = {0};
+	if (end_call(s, e) < 0 || events_take(s->events, &b, e) < 0)
 		return -1;
-	return send_json(s, events_take(s->events), e);
+	return frame_send(s->control, b.data, b.len, NULL, 0, e);
 }
 
-static int on_message(struct server *s, const struct buf *b, int *fds, size_t nfds, struct err *e)
+static int on_message(struct server *s, struct buf *b, int *fds, size_t nfds, struct err *e)
 {
-	json_error_t why;
-	json_t *msg = json_loadb(buf_str(b), b->len, JSON_REJECT_DUPLICATES, &why);
-	const char *op = json_string_value(json_object_get(msg, "op"));
-	int rc = -1;
-	if (op && strcmp(op, "open") == 0)
-		rc = on_open(s, msg, fds, nfds, e);
-	else if (op && strcmp(op, "call") == 0)
-		rc = on_call(s, msg, e);
-	else if (op && strcmp(op, "end") == 0)
-		rc = on_end(s, e);
-	else
-		err_set(e, ERR_SANDBOX, "the gate was sent a message that it does not know");
-	json_decref(msg);
-	return rc;
+	if (field_is(b, &gate_open_fields))
+		return on_open(s, b, fds, nfds, e);
+	if (field_is(b, &gate_policy_fields))
+		return on_call(s, b, e);
+	if (field_read(b, &gate_end_fields, NULL) == 0)
+		return on_end(s, e);
+	return err_set(e, ERR_SANDBOX, "the gate was sent a message that it does not know");
 }
 
 /* 1 go on, 0 the supervisor has gone, -1. */
 static int take_message(struct server *s, struct err *e)
 {
-	struct buf b = {.limit = (size_t)32 << 20};
+	BUF_AUTO b = {.limit = (size_t)32 << 20, .secret = true};
 	int fds[FRAME_MAX_FDS];
 	size_t nfds = FRAME_MAX_FDS;
 	int rc = frame_recv(s->control, &b, fds, &nfds, -1, e);
-	if (rc == 1 && on_message(s, &b, fds, nfds, e) < 0)
-		rc = -1;
-	if (b.data)
-		explicit_bzero(b.data, b.cap); /* it held the keys */
-	buf_free(&b);
-	return rc;
+	return rc == 1 && on_message(s, &b, fds, nfds, e) < 0 ? -1 : rc;
 }
 
 static int serve(struct server *s, struct err *e)

@@ -1,5 +1,6 @@
 #include "run/guard.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,23 +15,24 @@ void guard_free(struct guard *g)
 	*g = (struct guard){0};
 }
 
-static int add_value(struct guard *g, unsigned id, const struct secret *s, bool long_enough)
+static int add_value(struct guard *g, unsigned id, const char *v, size_t n, bool long_enough)
 {
-	if (!s->n)
+	if (!v || !n)
 		return 0;
-	if (long_enough && (leak_add(g->found, id, s->data, s->n, NULL, LEAK_ALL) < 0 ||
-				   leak_add(g->lines, id, s->data, s->n, NULL, LEAK_BASE64) < 0))
+	if (long_enough && (leak_add(g->found, id, v, n, NULL, LEAK_ALL) < 0 ||
+				   leak_add(g->lines, id, v, n, NULL, LEAK_BASE64) < 0))
 		return -1;
-	return s->n < LOG_SHORTEST ? 0 : leak_add(g->logs, id, s->data, s->n, NULL, LEAK_ALL);
+	return n < LOG_SHORTEST ? 0 : leak_add(g->logs, id, v, n, NULL, LEAK_ALL);
 }
 
 static int add_keys(struct guard *g, const struct call_keys *k)
 {
 	for (size_t i = 0; k && i < k->n; i++) {
 		unsigned id = (unsigned)g->n++;
-		memcpy(g->names[id], k->v[i].name, sizeof g->names[id]);
-		if (add_value(g, id, &k->v[i].value, k->v[i].guard) < 0 ||
-			add_value(g, id, &k->v[i].standin, k->v[i].guard) < 0)
+		const struct call_key *key = &k->v[i];
+		snprintf(g->names[id], sizeof g->names[id], "%s", key->name);
+		if (add_value(g, id, key->value, key->len, key->guard) < 0 ||
+			add_value(g, id, key->standin, key->len, key->guard) < 0)
 			return -1;
 	}
 	return 0;

@@ -25,7 +25,8 @@ struct joined {
 			   */
 	char id[17];
 	struct call_keys earlier;
-	struct buf reply; /* what the last reply's static strings point into */
+	struct buf turn;  /* what the earlier keys point into */
+	struct buf reply; /* what the last reply's strings point into */
 };
 
 static int has_ended(const struct joined *j, struct err *e)
@@ -64,32 +65,32 @@ static int connect_to(struct joined *j, int64_t wait_ms, struct err *e)
 	return 0;
 }
 
+static void forget_turn(struct joined *j)
+{
+	field_free(&wire_turn, &j->earlier);
+	buf_free(&j->turn);
+}
+
 /* Waits for the turn. code gets the descriptor of what the session was started with. */
 static int take_turn(struct joined *j, int *code, struct err *e)
 {
 	int64_t begun = clock_mono_ms(), deadline = begun + j->queue_ms;
-	struct buf b = {.limit = REPLY_MAX, .secret = true};
 	size_t nfds = 1;
+	forget_turn(j);
 	if (connect_to(j, j->queue_ms, e) < 0)
 		return -1;
-	int got = frame_recv(j->sock, &b, code, &nfds, deadline, e);
+	int got = frame_recv(j->sock, &j->turn, code, &nfds, deadline, e);
 	j->queue_ms -= clock_mono_ms() - begun;
 	j->queue_ms = j->queue_ms > 0 ? j->queue_ms : 0;
 	if (nfds == 0)
 		*code = -1;
 	if (got < 0 && e->code == ERR_TIMEOUT) {
 		is_busy(j, e);
-	} else if (got <= 0 || !b.len || b.data[0] != WIRE_TURN) {
+	} else if (got <= 0 || field_read(&j->turn, &wire_turn, &j->earlier) < 0) {
 		/* A keeper that ends resets whoever is still in its queue. */
 		err_clear(e);
 		got = has_ended(j, e);
 	}
-	if (got > 0) {
-		struct wire_in w = {.p = b.data + 1, .left = b.len - 1};
-		call_keys_free(&j->earlier);
-		got = wire_get_keys(&w, &j->earlier, e);
-	}
-	buf_free(&b);
 	if (got >= 0)
 		return 0;
 	fd_close(&j->sock);
@@ -107,11 +108,6 @@ static int joined_enter(struct room *r, const struct call_keys **earlier, struct
 }
 
 /* ---- the call ------------------------------------------------------------------------------ */
-
-static void put_call(struct wire_out *w, const void *what)
-{
-	wire_put_call(w, what);
-}
 
 /* What the code did until then is lost with its session, and so is what became of it. */
 static int was_lost(struct room_reply *out, const char *why)
@@ -160,17 +156,19 @@ static int read_reply(struct joined *j, struct room_reply *out, struct err *e)
 	size_t nfds = 1;
 	struct err gone = {0};
 	buf_free(&j->reply);
-	j->reply = (struct buf){.limit = REPLY_MAX, .secret = true};
 	int got = frame_recv(
 		j->sock, &j->reply, &out->outputs, &nfds, clock_mono_ms() + REPLY_SLACK_MS, &gone);
 	if (nfds == 0)
 		out->outputs = -1;
-	if (got <= 0 || !j->reply.len)
+	if (got <= 0)
 		return was_lost(out, "the session ended during the call");
-	struct wire_in w = {.p = j->reply.data + 1, .left = j->reply.len - 1};
-	if (j->reply.data[0] == WIRE_ERROR)
-		return wire_get_err(&w, e);
-	return wire_get_reply(&w, out, e);
+	if (field_is(&j->reply, &wire_error))
+		return wire_error_read(&j->reply, e);
+	if (wire_read(&j->reply, &wire_reply, out, e) < 0)
+		return -1;
+	out->result.status =
+		out->result.status <= SANDBOX_LIMIT ? out->result.status : SANDBOX_FAILED;
+	return 0;
 }
 
 static int joined_call(
@@ -182,7 +180,7 @@ static int joined_call(
 	if (c->call.on_log && pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(e, ERR_FAIL, "cannot make a pipe");
 	FD_AUTO log = ends[0];
-	int sent = wire_send(j->sock, WIRE_CALL, put_call, c, ends[1], &gone);
+	int sent = wire_send(j->sock, &wire_call, c, &ends[1], ends[1] >= 0, &gone);
 	fd_close(&ends[1]);
 	if (sent < 0) {
 		err_set(e, ERR_BUSY, "the turn in session '%s' is over", j->id);
@@ -226,7 +224,7 @@ static void joined_close(struct room *r)
 	struct joined *j = (struct joined *)r;
 	fd_close(&j->sock);
 	fd_close(&j->dir);
-	call_keys_free(&j->earlier);
+	forget_turn(j);
 	buf_free(&j->reply);
 	free(j);
 }
@@ -258,6 +256,7 @@ int room_join(struct room **r, int dir, const char *id, struct tree *code, struc
 		return err_set(e, ERR_FAIL, "out of memory");
 	j->room.ops = &joined_ops;
 	j->sock = -1;
+	j->turn = j->reply = (struct buf){.limit = REPLY_MAX, .secret = true};
 	j->queue_ms = QUEUE_MS;
 	j->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	snprintf(j->id, sizeof j->id, "%s", id);

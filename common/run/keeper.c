@@ -28,6 +28,7 @@
 
 struct keeper {
 	struct keeper_spec spec;
+	struct buf order; /* what the spec points into */
 	struct room *room;
 	int control, dir, code, listener;
 	int term;		    /* readable when SIGTERM has come */
@@ -37,21 +38,6 @@ struct keeper {
 };
 
 /* ---- one caller ---------------------------------------------------------------------------- */
-
-static void put_keys(struct wire_out *w, const void *what)
-{
-	wire_put_keys(w, what);
-}
-
-static void put_reply(struct wire_out *w, const void *what)
-{
-	wire_put_reply(w, what);
-}
-
-static void put_err(struct wire_out *w, const void *what)
-{
-	wire_put_err(w, what);
-}
 
 static bool is_ours(int conn)
 {
@@ -77,26 +63,26 @@ static int end_of_call(const struct keeper *k, int conn)
 	return fd;
 }
 
-static int make_call(struct keeper *k, int conn, struct wire_call *c, int *log, struct err *e)
+static int make_call(struct keeper *k, int conn, struct room_call *c, int *log, struct err *e)
 {
 	struct room_reply reply = {.outputs = -1};
 	struct err gone = {0};
 	if (*log >= 0) {
 		fcntl(*log, F_SETFL, O_NONBLOCK);
-		c->call.call.on_log = stream_log;
-		c->call.call.log_ctx = log;
+		c->call.on_log = stream_log;
+		c->call.log_ctx = log;
 	}
 	FD_AUTO cancel = end_of_call(k, conn);
-	c->call.call.cancel_fd = cancel;
+	c->call.cancel_fd = cancel;
 	int done = cancel < 0 ? err_errno(e, ERR_FAIL, "cannot watch the caller")
-			      : room_call(k->room, &c->call, &reply, e);
+			      : room_call(k->room, c, &reply, e);
 	fd_close(log); /* whose reader waits for its end before it looks at the reply */
 	if (done < 0) {
-		wire_send(conn, WIRE_ERROR, put_err, e, -1, &gone);
+		wire_send(conn, &wire_error, e, NULL, 0, &gone);
 		room_reply_free(&reply);
 		return -1;
 	}
-	int sent = wire_send(conn, WIRE_REPLY, put_reply, &reply, reply.outputs, &gone);
+	int sent = wire_send(conn, &wire_reply, &reply, &reply.outputs, reply.outputs >= 0, &gone);
 	room_reply_free(&reply);
 	return sent;
 }
@@ -114,14 +100,13 @@ static void await_hang_up(int conn)
 
 static void serve_call(struct keeper *k, int conn, const struct buf *message, int *log)
 {
-	struct wire_in w = {.p = message->data + 1, .left = message->len - 1};
-	struct wire_call c;
+	struct room_call c = {0};
 	struct err e = {0};
-	if (message->data[0] != WIRE_CALL || wire_get_call(&w, &c, &e) < 0)
+	if (wire_read(message, &wire_call, &c, &e) < 0)
 		return;
 	if (make_call(k, conn, &c, log, &e) == 0)
 		await_hang_up(conn);
-	wire_call_free(&c);
+	field_free(&wire_call, &c);
 	if (room_done(k->room, &e) < 0)
 		k->reason = "its outputs could not be removed";
 	k->idle_end = clock_mono_ms() + k->spec.idle_s * 1000;
@@ -135,12 +120,12 @@ static void serve(struct keeper *k, int conn)
 	size_t nfds = 1;
 	int log = -1;
 	if (!is_ours(conn) || room_enter(k->room, &earlier, &e) < 0 ||
-		wire_send(conn, WIRE_TURN, put_keys, earlier, k->code, &e) < 0)
+		wire_send(conn, &wire_turn, earlier, &k->code, 1, &e) < 0)
 		return;
 	int got = frame_recv(conn, &message, &log, &nfds, clock_mono_ms() + CALL_WAIT_MS, &e);
 	if (nfds == 0)
 		log = -1;
-	if (got > 0 && message.len)
+	if (got > 0)
 		serve_call(k, conn, &message, &log);
 	fd_close(&log);
 }
@@ -245,41 +230,38 @@ static int watch_signal(struct keeper *k, struct err *e)
 /* With who starts it: what to do, whether it could, and the word to begin. */
 static int begin(struct keeper *k, struct err *e)
 {
-	struct buf b = {.limit = CALL_MAX};
 	int fds[2] = {-1, -1};
 	size_t nfds = 2;
 	int64_t deadline = clock_mono_ms() + CALL_WAIT_MS;
-	int got = frame_recv(k->control, &b, fds, &nfds, deadline, e);
+	int got = frame_recv(k->control, &k->order, fds, &nfds, deadline, e);
 	if (got <= 0 || nfds != 2)
 		return -1;
 	k->code = fds[0];
 	k->dir = fds[1];
-	int r = keeper_spec_read(&k->spec, buf_str(&b), b.len, e);
-	buf_free(&b);
-	return r == 0 && open_all(k, e) == 0 ? watch_signal(k, e) : -1;
+	if (field_read(&k->order, &wire_order, &k->spec) < 0)
+		return err_set(e, ERR_FAIL, "the order to the session's keeper makes no sense");
+	k->spec.room.session = true;
+	return open_all(k, e) == 0 ? watch_signal(k, e) : -1;
 }
 
 static int await_go(struct keeper *k)
 {
-	struct buf b = {.limit = 16};
+	BUF_AUTO b = {.limit = 16};
 	struct err e = {0};
-	const char ready = WIRE_READY;
-	if (frame_send(k->control, &ready, 1, NULL, 0, &e) < 0)
+	if (wire_send(k->control, &wire_ready, NULL, NULL, 0, &e) < 0)
 		return -1;
 	/* Until it is recorded it must not outlive who starts it; that may wait for the state's
 	 * lock. */
 	int got = frame_recv(k->control, &b, NULL, NULL, clock_mono_ms() + COLLECT_WAIT_MS, &e);
-	bool go = got > 0 && b.len == 1 && b.data[0] == WIRE_GO;
-	buf_free(&b);
 	fd_close(&k->control);
-	return go ? 0 : -1;
+	return got > 0 ? field_read(&b, &wire_go, NULL) : -1;
 }
 
 static int run(struct keeper *k, struct err *e)
 {
 	struct err gone = {0};
 	if (seal_process(e) < 0 || begin(k, e) < 0) {
-		wire_send(k->control, WIRE_ERROR, put_err, e, -1, &gone);
+		wire_send(k->control, &wire_error, e, NULL, 0, &gone);
 		return -1;
 	}
 	k->recorded = await_go(k) == 0;
@@ -293,14 +275,19 @@ static int run(struct keeper *k, struct err *e)
 
 int keeper_main(void)
 {
-	struct keeper k = {
-		.control = KEEPER_CONTROL, .dir = -1, .code = -1, .listener = -1, .term = -1};
+	struct keeper k = {.control = KEEPER_CONTROL,
+		.order = {.limit = CALL_MAX},
+		.dir = -1,
+		.code = -1,
+		.listener = -1,
+		.term = -1};
 	struct err e = {0};
 	fcntl(k.control, F_SETFD, FD_CLOEXEC);
 	int r = run(&k, &e);
 	room_close(&k.room);
 	if (k.dir >= 0 && k.reason)
 		leave_reason(&k);
-	keeper_spec_free(&k.spec);
+	field_free(&wire_order, &k.spec);
+	buf_free(&k.order);
 	return r == 0 ? 0 : ERR_FAIL;
 }

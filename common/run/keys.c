@@ -192,11 +192,32 @@ json_t *key_supply_again(struct state *st, int64_t expert, int version, struct e
 void call_keys_free(struct call_keys *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
-		secret_free(&k->v[i].value);
-		secret_free(&k->v[i].standin);
+		const struct call_key *key = &k->v[i];
+		secret_free(&(struct secret){(char *)key->value, key->len});
+		secret_free(&(struct secret){(char *)key->standin, key->len});
+		free((char *)key->name);
 	}
 	free(k->v);
 	*k = (struct call_keys){0};
+}
+
+/* Takes the value. */
+static int add_key(
+	struct call_keys *k, const char *name, struct secret *value, bool guard, struct err *e)
+{
+	struct call_key *new = &k->v[k->n];
+	*new = (struct call_key){strdup(name), value->data, value->n, NULL, guard};
+	*value = (struct secret){0};
+	k->n++;
+	return new->name ? 0 : err_set(e, ERR_FAIL, "out of memory");
+}
+
+int call_keys_add(struct call_keys *k, const struct call_key *key, struct err *e)
+{
+	struct secret value = {0};
+	if (secret_set(&value, key->value, key->len, e) < 0)
+		return -1;
+	return add_key(k, key->name, &value, key->guard, e);
 }
 
 const struct call_key *call_keys_find(const struct call_keys *k, const char *name)
@@ -209,9 +230,11 @@ const struct call_key *call_keys_find(const struct call_keys *k, const char *nam
 
 static int make_standin(struct call_key *k, struct err *e)
 {
-	if (secret_alloc(&k->standin, k->value.n, e) < 0)
+	struct secret standin = {0};
+	if (secret_alloc(&standin, k->len, e) < 0)
 		return -1;
-	if (swap_standin(k->value.data, k->value.n, k->standin.data, e) == 0)
+	k->standin = standin.data;
+	if (swap_standin(k->value, k->len, standin.data, e) == 0)
 		return 0;
 	return err_wrap(e, "credential '%s' cannot be sealed", k->name);
 }
@@ -219,17 +242,15 @@ static int make_standin(struct call_key *k, struct err *e)
 static int open_one(struct state *st, const struct key_plan *plan, const struct key_want *w,
 	struct call_keys *k, struct err *e)
 {
-	struct call_key *key = &k->v[k->n];
-	*key = (struct call_key){0};
+	SECRET_AUTO value = {0};
 	struct cred c = {.id = w->credential, .buyer_pays = w->buyer_pays};
 	snprintf(c.name, sizeof c.name, "%s", w->name);
-	int r = cred_open(st, &c, plan->expert, plan->buyer, &key->value, e);
+	int r = cred_open(st, &c, plan->expert, plan->buyer, &value, e);
 	if (r <= 0)
 		return r;
-	k->n++;
-	memcpy(key->name, w->name, sizeof key->name);
-	key->guard = key->value.n >= CRED_SHORT;
-	return w->sealed ? make_standin(key, e) : 0;
+	if (add_key(k, w->name, &value, value.n >= CRED_SHORT, e) < 0)
+		return -1;
+	return w->sealed ? make_standin(&k->v[k->n - 1], e) : 0;
 }
 
 int call_keys_open(

@@ -8,6 +8,7 @@
 #ifndef EVCTL_RUN_KEYS_H
 #define EVCTL_RUN_KEYS_H
 
+#include "base/call_key.h"
 #include "state/expert.h"
 
 #include <jansson.h>
@@ -43,22 +44,14 @@ bool key_plan_any(const struct key_plan *plan);
  */
 json_t *key_supply_again(struct state *st, int64_t expert, int version, struct err *e);
 
-struct call_key {
-	char name[65];
-	struct secret value;
-	struct secret standin; /* what the code gets instead; empty unless sealed */
-	bool guard;	       /* long enough to be looked for */
-};
-
-struct call_keys {
-	struct call_key *v;
-	size_t n;
-};
+/* Of a call_keys made here: names and values are its own. */
 #define CALL_KEYS_AUTO __attribute__((cleanup(call_keys_free))) struct call_keys
 
 /* Needs state_unlock(). A value that went away since the plan is simply not there. */
 int call_keys_open(
 	struct state *st, const struct key_plan *plan, struct call_keys *k, struct err *e);
+/* Copies one, without its stand-in, into v, which has room for it. */
+int call_keys_add(struct call_keys *k, const struct call_key *key, struct err *e);
 void call_keys_free(struct call_keys *k);
 const struct call_key *call_keys_find(const struct call_keys *k, const char *name);
 

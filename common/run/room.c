@@ -1,5 +1,6 @@
 #include "run/room.h"
 
+#include "run/keys.h"
 #include "state/seal.h"
 
 #include <stdio.h>
@@ -67,36 +68,45 @@ static int own_enter(struct room *r, const struct call_keys **earlier, struct er
 	return 0;
 }
 
-static bool is_known(const struct call_keys *k, const struct gate_key *key)
+static bool is_known(const struct call_keys *k, const struct call_key *key)
 {
 	for (size_t i = 0; i < k->n; i++)
-		if (k->v[i].value.n == key->len &&
-			memcmp(k->v[i].value.data, key->value, key->len) == 0)
+		if (k->v[i].len == key->len && memcmp(k->v[i].value, key->value, key->len) == 0)
 			return true;
 	return false;
 }
 
 /* Before the code gets them: it may keep what it sees where a later call finds it. */
-static int remember_keys(struct own_room *o, const struct gate_policy *p, struct err *e)
+static int remember_keys(struct own_room *o, const struct call_keys *now, struct err *e)
 {
 	struct call_keys *k = &o->earlier;
 	if (!o->session)
 		return 0;
-	struct call_key *grown = realloc(k->v, (k->n + p->nkeys + 1) * sizeof *grown);
+	struct call_key *grown = realloc(k->v, (k->n + now->n + 1) * sizeof *grown);
 	if (!grown)
 		return err_set(e, ERR_FAIL, "out of memory");
 	k->v = grown;
-	for (size_t i = 0; i < p->nkeys; i++) {
-		struct call_key *new = &k->v[k->n];
-		if (is_known(k, &p->keys[i]))
-			continue;
-		*new = (struct call_key){.guard = p->keys[i].guard};
-		snprintf(new->name, sizeof new->name, "%s", p->keys[i].name);
-		if (secret_set(&new->value, p->keys[i].value, p->keys[i].len, e) < 0)
+	for (size_t i = 0; i < now->n; i++)
+		if (!is_known(k, &now->v[i]) && call_keys_add(k, &now->v[i], e) < 0)
 			return -1;
-		k->n++;
-	}
 	return 0;
+}
+
+/* The sandbox's part, with the keys as the code may see them. */
+static int call_sandbox(
+	struct own_room *o, const struct room_call *c, struct sandbox_result *r, struct err *e)
+{
+	const struct call_keys *keys = &c->policy.keys;
+	struct sandbox_call call = c->call;
+	struct call_key *v = calloc(keys->n + 1, sizeof *v);
+	if (!v)
+		return err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; i < keys->n; i++)
+		v[i] = call_key_for_code(&keys->v[i]);
+	call.keys = (struct call_keys){v, keys->n};
+	int done = sandbox_call(o->sandbox, &call, r, e);
+	free(v);
+	return done;
 }
 
 static int wait_for_gate(struct own_room *o, struct err *e)
@@ -115,11 +125,11 @@ static int own_call(
 {
 	struct own_room *o = (struct own_room *)r;
 	int64_t begun = clock_mono_ms();
-	if (remember_keys(o, &c->policy, e) < 0 || wait_for_gate(o, e) < 0 ||
+	if (remember_keys(o, &c->policy.keys, e) < 0 || wait_for_gate(o, e) < 0 ||
 		(o->gate && gate_begin(o->gate, &c->policy, e) < 0))
 		return -1;
 	out->ready_ms = clock_mono_ms() - begun;
-	int done = sandbox_call(o->sandbox, &c->call, &out->result, e);
+	int done = call_sandbox(o, c, &out->result, e);
 	struct err gone = {0};
 	if (o->gate && gate_end(o->gate, &out->report, &gone) < 0)
 		out->gate_lost = true;

@@ -11,14 +11,13 @@
 
 #include "base/file.h"
 #include "gate/client.h"
-#include "run/keys.h"
 #include "sandbox/sandbox.h"
 #include "state/expert.h"
 
-/* One call. Keys go to both: the code's (values or stand-ins) and the gate's. All borrowed. */
+/* One call, all borrowed. Its keys are the policy's; the code gets them as it may see them. */
 struct room_call {
-	struct sandbox_call call;
-	struct gate_policy policy; /* not looked at where there is no gate */
+	struct sandbox_call call;  /* without keys */
+	struct gate_policy policy; /* but for keys, not looked at where there is no gate */
 };
 
 struct room_reply {

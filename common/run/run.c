@@ -359,23 +359,23 @@ static void release_signals(struct going *g, int fd)
 
 static int make_call(struct going *g, struct err *e)
 {
-	struct call_plan p;
-	if (call_plan_make(&p, g, e) < 0)
+	struct room_call c;
+	if (policy_make(&c, g, e) < 0)
 		return -1;
 	FD_AUTO signals = catch_signals(g);
 	if (signals >= 0)
-		p.call.call.cancel_fd = signals;
+		c.call.cancel_fd = signals;
 	if (g->rq->hooks.log && g->r->view.version == EXPERT_DRAFT) {
 		g->live.l = g->guard.logs;
-		p.call.call.on_log = stream_log;
-		p.call.call.log_ctx = g;
+		c.call.on_log = stream_log;
+		c.call.log_ctx = g;
 	}
 	g->called = clock_mono_ms();
-	int done = room_call(g->r->room, &p.call, &g->reply, e);
+	int done = room_call(g->r->room, &c, &g->reply, e);
 	g->over = clock_mono_ms();
 	release_signals(g, signals);
 	end_stream(g);
-	call_plan_free(&p);
+	policy_free(&c);
 	return done;
 }
 

@@ -45,15 +45,9 @@ struct going {
 
 /* ---- policy.c ---- */
 
-/* The call as the room takes it; arrays are the caller's to free with policy_free(). */
-struct call_plan {
-	struct room_call call;
-	struct gate_row *rows;
-	struct gate_key *gate_keys;
-	struct sandbox_key *keys;
-};
-int call_plan_make(struct call_plan *p, const struct going *g, struct err *e);
-void call_plan_free(struct call_plan *p);
+/* The call as the room takes it, to be freed with policy_free(). */
+int policy_make(struct room_call *c, const struct going *g, struct err *e);
+void policy_free(struct room_call *c);
 
 /* ---- finish.c ---- */
 

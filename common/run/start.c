@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "run/keeper_in.h"
 #include "run/runner_in.h"
+#include "run/wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,81 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LIST_MAX 100000
 #define READY_WAIT_MS 30000
-
-/* ---- the order, as bytes ------------------------------------------------------------------- */
-
-void keeper_spec_put(struct wire_out *w, const void *spec)
-{
-	const struct keeper_spec *k = spec;
-	wire_put_s(w, k->id);
-	wire_put_u(w, (uint64_t)k->idle_s);
-	wire_put_u(w, k->room.memory);
-	wire_put_s(w, k->room.share);
-	wire_put_s(w, k->room.egress);
-	wire_put_u(w, k->room.nhosts);
-	for (size_t i = 0; i < k->room.nhosts; i++) {
-		wire_put_s(w, k->room.hosts[i].name);
-		wire_put_u(w, (uint64_t)k->room.hosts[i].port);
-	}
-	wire_put_u(w, k->room.npreload);
-	for (size_t i = 0; i < k->room.npreload; i++)
-		wire_put_s(w, k->room.preload[i]);
-}
-
-void keeper_spec_free(struct keeper_spec *k)
-{
-	free(k->text);
-	free(k->hosts);
-	free(k->preload);
-	*k = (struct keeper_spec){0};
-}
-
-static void read_lists(struct keeper_spec *k, struct wire_in *w)
-{
-	size_t n = wire_get_u(w);
-	w->bad |= n > LIST_MAX;
-	k->hosts = calloc(w->bad ? 1 : n + 1, sizeof *k->hosts);
-	w->bad |= !k->hosts;
-	for (size_t i = 0; !w->bad && i < n; i++) {
-		k->hosts[i].name = (char *)wire_get_s(w);
-		k->hosts[i].port = (int)wire_get_u(w);
-		w->bad |= !k->hosts[i].name;
-	}
-	k->room.nhosts = n;
-	n = wire_get_u(w);
-	w->bad |= n > LIST_MAX;
-	k->preload = calloc(w->bad ? 1 : n + 1, sizeof *k->preload);
-	w->bad |= !k->preload;
-	for (size_t i = 0; !w->bad && i < n; i++) {
-		k->preload[i] = wire_get_s(w);
-		w->bad |= !k->preload[i];
-	}
-	k->room.npreload = n;
-}
-
-int keeper_spec_read(struct keeper_spec *k, const char *p, size_t n, struct err *e)
-{
-	k->text = malloc(n + 1);
-	if (!k->text)
-		return err_set(e, ERR_FAIL, "out of memory");
-	memcpy(k->text, p, n);
-	struct wire_in w = {.p = k->text + 1, .left = n ? n - 1 : 0};
-	const char *id = wire_get_s(&w);
-	k->idle_s = (int64_t)wire_get_u(&w);
-	k->room.memory = wire_get_u(&w);
-	k->room.share = wire_get_s(&w);
-	k->room.egress = wire_get_s(&w);
-	k->room.session = true;
-	read_lists(k, &w);
-	if (w.bad || !id || !k->room.share || !k->room.egress)
-		return err_set(e, ERR_FAIL, "the order to the session's keeper makes no sense");
-	snprintf(k->id, sizeof k->id, "%s", id);
-	k->room.hosts = k->hosts;
-	k->room.preload = k->preload;
-	return 0;
-}
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
@@ -105,31 +32,22 @@ static int send_order(
 	int sock, const struct keeper_spec *k, const struct tree *code, int dir, struct err *e)
 {
 	BUF_AUTO packed = {.limit = (size_t)256 << 20};
-	struct wire_out w = {0};
-	keeper_spec_put(&w, k);
-	STR_AUTO text = malloc(w.n + 1);
-	if (!text)
-		return err_set(e, ERR_FAIL, "out of memory");
-	text[0] = WIRE_CALL;
-	w = (struct wire_out){.p = text + 1};
-	keeper_spec_put(&w, k);
 	if (snapshot_pack(code, &packed, e) < 0)
 		return -1;
 	FD_AUTO fd = fd_from_bytes("code", packed.data, packed.len);
 	if (fd < 0)
 		return err_errno(e, ERR_FAIL, "cannot hand the code over");
-	return frame_send(sock, text, w.n + 1, (int[]){fd, dir}, 2, e);
+	return wire_send(sock, &wire_order, k, (int[]){fd, dir}, 2, e);
 }
 
 static int await_ready(int sock, struct err *e)
 {
 	BUF_AUTO b = {0};
 	int got = frame_recv(sock, &b, NULL, NULL, clock_mono_ms() + READY_WAIT_MS, e);
-	if (got > 0 && b.len == 1 && b.data[0] == WIRE_READY)
+	if (got > 0 && field_read(&b, &wire_ready, NULL) == 0)
 		return 0;
-	struct wire_in w = {.p = buf_str(&b) + 1, .left = b.len ? b.len - 1 : 0};
-	if (got > 0 && b.len && b.data[0] == WIRE_ERROR)
-		return wire_get_err(&w, e);
+	if (got > 0 && field_is(&b, &wire_error))
+		return wire_error_read(&b, e);
 	return err_set(e, ERR_SANDBOX, "the session's keeper did not start");
 }
 
@@ -160,7 +78,6 @@ static int record(struct state *st, const struct child *c, struct session *s, st
 static int start_with(struct state *st, const struct keeper_spec *k, const struct tree *code,
 	struct session *s, struct err *e)
 {
-	const char go = WIRE_GO;
 	int pair[2];
 	struct child c = CHILD_NONE;
 	FD_AUTO dir = session_dir(st, e);
@@ -172,7 +89,8 @@ static int start_with(struct state *st, const struct keeper_spec *k, const struc
 	int r = spawn(&c, pair[1], e);
 	fd_close(&pair[1]);
 	if (r == 0 && (send_order(mine, k, code, dir, e) < 0 || await_ready(mine, e) < 0 ||
-			      record(st, &c, s, e) < 0 || frame_send(mine, &go, 1, NULL, 0, e) < 0))
+			      record(st, &c, s, e) < 0 ||
+			      wire_send(mine, &wire_go, NULL, NULL, 0, e) < 0))
 		r = -1;
 	if (r < 0)
 		child_kill(&c);

@@ -16,6 +16,7 @@
  */
 #define KILL_MS 5000
 #define MESSAGE_MAX ((size_t)256 << 20)
+#define TEXT_MAX 4096
 #define LOOK_MS 200
 /* 'A', the call's number; then kind and length of the one frame. */
 #define ACCEPT_LEN 2
@@ -62,58 +63,23 @@ void control_close(struct control *c)
 	fd_close(&c->result);
 }
 
-/* ---- the message: a length, then fields, each with its length; numbers are 4 bytes, little-endian
- */
+/* ---- the message: a length of 4 bytes, then what `read_call` in the cell reads ---- */
 
-static void set_number(char at[4], size_t n)
-{
-	for (int i = 0; i < 4; i++)
-		at[i] = (char)(n >> (8 * i));
-}
-
-static void put_number(struct buf *m, size_t n)
-{
-	char four[4];
-	set_number(four, n);
-	buf_add(m, four, sizeof four);
-}
-
-static void put_field(struct buf *m, const void *p, size_t n)
-{
-	put_number(m, n);
-	buf_add(m, p, n);
-}
-
-static size_t message_size(const struct sandbox_call *call)
-{
-	size_t n = 4 + 4 * 4 + 32 + strlen(call->entry_file) + call->ninputs +
-		   (call->entry_func ? strlen(call->entry_func) : 0);
-	for (size_t i = 0; i < call->nkeys; i++)
-		n += 8 + strlen(call->keys[i].name) + call->keys[i].len;
-	return n;
-}
+static const struct fields key_fields = FIELDS_PART(FIELD_TEXT(struct call_key, name, TEXT_MAX),
+	FIELD_BYTES(struct call_key, value, len, MESSAGE_MAX));
+static const struct fields call_fields =
+	FIELDS('C', 1, FIELD_TEXT(struct sandbox_call, entry_file, TEXT_MAX),
+		FIELD_TEXT_OR_NULL(struct sandbox_call, entry_func, TEXT_MAX),
+		FIELD_BYTES(struct sandbox_call, inputs, ninputs, MESSAGE_MAX),
+		FIELD_NUMBER(struct sandbox_call, memory),
+		FIELD_LIST(struct sandbox_call, keys.v, keys.n, CALL_KEYS_MAX, &key_fields));
 
 int message_make(struct buf *m, const struct sandbox_call *call, struct err *e)
 {
-	char memory[32];
-	size_t size = message_size(call);
 	m->limit = MESSAGE_MAX;
-	if (size > MESSAGE_MAX)
-		return err_set(e, ERR_USAGE, "the input is too large");
-	/* At once, so that no copy is made on the way. */
-	if (buf_reserve(m, size) < 0)
-		return err_errno(e, ERR_FAIL, "cannot take memory");
-	put_number(m, 0);
-	put_field(m, call->entry_file, strlen(call->entry_file));
-	put_field(m, call->entry_func, call->entry_func ? strlen(call->entry_func) : 0);
-	put_field(m, call->inputs, call->ninputs);
-	put_field(m, memory, (size_t)snprintf(memory, sizeof memory, "%zu", call->memory));
-	for (size_t i = 0; i < call->nkeys; i++) {
-		put_field(m, call->keys[i].name, strlen(call->keys[i].name));
-		put_field(m, call->keys[i].value, call->keys[i].len);
-	}
-	set_number(m->data, m->len - 4);
-	return 0;
+	if (field_frame(m, &call_fields, call, e) == 0)
+		return 0;
+	return e->code == ERR_USAGE ? err_wrap(e, "the input is too large") : -1;
 }
 
 /* ---- taking what comes ---- */

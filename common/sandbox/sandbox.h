@@ -15,6 +15,7 @@
 #define EVCTL_SANDBOX_SANDBOX_H
 
 #include "base/buf.h"
+#include "base/call_key.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -53,21 +54,14 @@ struct sandbox_spec {
 	struct sandbox_limits limits;
 };
 
-struct sandbox_key {
-	const char *name;
-	const char *value; /* len bytes, no NUL needed */
-	size_t len;
-};
-
 struct sandbox_call {
 	const char *entry_file; /* relative to /tool */
 	const char *entry_func; /* NULL: run the file as __main__, its stdout is the result */
 	const char *inputs;	/* JSON text of an object */
 	size_t ninputs;
-	const struct sandbox_key *keys;
-	size_t nkeys;
-	int timeout_ms; /* 0: 25,000; counted from sandbox_call() */
-	size_t memory;	/* 0: the sandbox's; never more than that */
+	struct call_keys keys; /* as the code may see them: stand-ins are not looked at */
+	int timeout_ms;	       /* 0: 25,000; counted from sandbox_call() */
+	size_t memory;	       /* 0: the sandbox's; never more than that */
 	/* Called with each piece of log as it comes (not capped, not scrubbed); NULL: nobody. */
 	void (*on_log)(void *ctx, const char *p, size_t n);
 	void *log_ctx;

@@ -6,9 +6,9 @@ forks for each call; the child, never the parent, reads the message, so keys are
 Lean on purpose: only modules built into the interpreter, and _json, until the tool wants more. How the
 tool's process can be lied to does not matter: all that leaves it is judged outside.
 
-Message: length, then entry file, function, inputs, memory, and name and value of each key, each
-with its length. Frame: 'A' and the call's number once the message is read; then a kind, a length, and
-the result. Numbers are four bytes, little-endian.
+Message: its length, 'C' and a version; then entry file, function, inputs, memory, a count of keys, and name and
+value of each, written as base/field.h says by sandbox/control.c. Frame: 'A' and the call's number once the message is
+read; then a kind, a length, and the result. Numbers are little-endian, lengths and counts of four bytes.
 """
 
 import builtins
@@ -17,6 +17,7 @@ import sys
 
 OUT, LOG, CALL, RESULT, INIT = 1, 2, 3, 4, 5
 RESULT_MAX = 1_000_000
+MESSAGE, MISSING = b'C\1', 0xffffffff
 PLAIN = 'plain'  # an argument: import nothing ahead
 FAILED, NO_JSON, TOO_LONG, MEMORY, PROCESSES, DISK, DONE = b'E', b'V', b'L', b'M', b'P', b'D', b'R'
 
@@ -63,14 +64,29 @@ def number(data, at):
     return int.from_bytes(data[at:at + 4], 'little')
 
 
-def read_message():
+def read_call():
+    """Entry file, function (None for a script), inputs, memory, keys: as field_write() wrote them."""
     data = read_exactly(CALL, number(read_exactly(CALL, 4), 0))
-    fields, at = [], 0
-    while at < len(data):
+    at = len(MESSAGE)
+
+    def field(errors='strict'):
+        nonlocal at
         n = number(data, at)
-        fields.append(bytes(data[at + 4:at + 4 + n]))
-        at += 4 + n
-    return fields
+        at += 4
+        if n == MISSING:
+            return None
+        text = data[at:at + n].decode('utf-8', errors)
+        at += n + 1
+        return text
+
+    file, function, inputs = field(), field(), field()
+    memory = int.from_bytes(data[at:at + 8], 'little')
+    keys = number(data, at + 8)
+    at += 12
+    keys = {field(): field('surrogateescape') for _ in range(keys)}
+    if data[:len(MESSAGE)] != MESSAGE or at != len(data):
+        posix._exit(1)  # not written for this cell
+    return file, function, inputs, memory, keys
 
 
 def write_all(fd, data):
@@ -305,13 +321,10 @@ def end_child(function, kind):
         posix._exit(kind != DONE)
 
 
-def run(fields):
-    file, function, inputs, memory, *keys = fields
-    text = [k.decode('utf-8', 'surrogateescape') for k in keys]
-    builtins.EV_KEYS = dict(zip(text[::2], text[1::2]))
-    builtins.INPUTS = decode(inputs.decode())
-    limit_memory(int(memory))
-    file, function = file.decode(), function.decode()
+def run(call):
+    file, function, inputs, memory, builtins.EV_KEYS = call
+    builtins.INPUTS = decode(inputs)
+    limit_memory(memory)
     pid = posix.getpid()
     kind, value = attempt(file, function, builtins.INPUTS)
     if posix.getpid() != pid:
@@ -351,7 +364,7 @@ def limit_memory(limit):
 def take_call(call_no):
     """The whole life of the process of a call, from here to its end."""
     sys.path.insert(0, '/tool')
-    fields = read_message()
+    call = read_call()
     posix.close(CALL)
     posix.set_inheritable(RESULT, False)
     posix.write(RESULT, b'A' + bytes([call_no & 255]))
@@ -360,7 +373,7 @@ def take_call(call_no):
         # When memory runs out, the kernel picks this process, not the one that the session needs.
         write_file('/proc/self/oom_score_adj', b'1000')
     seal()
-    run(fields)
+    run(call)
     posix._exit(0)
 
 

@@ -10,6 +10,7 @@ import threading, time, traceback
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../lib"))
+from field import BYTES, FLAG, NUMBER, TEXT, message, read  # noqa: E402
 from waiting import alive, until  # noqa: E402
 
 BIN = os.environ.get("EVCTL_BIN", os.path.join(HERE, "../../build/bin"))
@@ -398,10 +399,20 @@ def row(host, port=443, **more):
 def key(name, value, guard=True, sealed=False, standin=None):
     if isinstance(value, str):
         value = value.encode()
-    k = {"name": name, "value": base64.b64encode(value).decode(), "guard": guard, "sealed": sealed}
-    if standin:
-        k["standin"] = standin
-    return k
+    return {"name": name, "value": value, "standin": standin, "guard": guard}
+
+
+# What common/gate/message.c has.
+ROW = [("host", TEXT), ("port", NUMBER), ("default", FLAG), ("plain", FLAG), ("allow_private", FLAG),
+       ("connect_to", TEXT), ("ca", TEXT), ("key", TEXT)]
+KEY = [("name", TEXT), ("value", BYTES), ("standin", TEXT), ("guard", FLAG)]
+EVENT = [("at", NUMBER), ("method", TEXT), ("host", TEXT), ("path", TEXT), ("port", NUMBER), ("status", NUMBER),
+         ("up", NUMBER), ("down", NUMBER), ("ms", NUMBER), ("verdict", TEXT)]
+SUMMARY = [(name, NUMBER) for name in ("requests", "refused", "failed", "up", "down", "truncated")]
+ASK = {"open": (b"O", [("ports", [[("port", NUMBER)]])]), "end": (b"E", None), "nonsense": (b"?", None),
+       "call": (b"C", [("id", TEXT), ("deadline_ms", NUMBER), ("rows", [ROW]), ("keys", [KEY])])}
+ANSWER = {b"Y": [("ca", TEXT)], b"K": None, b"X": [("message", TEXT)], b"V": [("summary", SUMMARY), ("events", [EVENT])]}
+ANSWERS = {b"Y": "ready", b"K": "ok", b"X": "error", b"V": "events"}
 
 
 class Gate:
@@ -430,7 +441,7 @@ class Gate:
                                   stderr=self.log, close_fds=False, preexec_fn=as_three)
         theirs.close()
         os.close(null)
-        self.send({"op": "open", "listeners": [{"port": p} for p in ports]},
+        self.send({"op": "open", "ports": [{"port": p} for p in ports]},
                   [s.fileno() for s in listeners])
         for s in listeners:
             s.close()
@@ -445,8 +456,8 @@ class Gate:
             self.p.wait()
         self.sock.close()
 
-    def send(self, msg, fds=()):
-        data = json.dumps(msg).encode()
+    def send(self, msg, fds=(), more=b""):
+        data = message(*ASK[msg["op"]], msg) + more
         data = struct.pack("<I", len(data)) + data
         anc = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         n = self.sock.sendmsg([data], anc)
@@ -464,7 +475,8 @@ class Gate:
                     raise EOFError("the gate is gone: " + self.logged())
                 got += part
             return got
-        msg = json.loads(exactly(struct.unpack("<I", exactly(4))[0]))
+        tag, msg = read(exactly(struct.unpack("<I", exactly(4))[0]), ANSWER)
+        msg["op"] = ANSWERS[tag]
         if want and msg["op"] != want:
             raise AssertionError("got %r" % msg)
         return msg

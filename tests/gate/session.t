@@ -72,13 +72,17 @@ def run():
         g.end()
 
     # Malformed policies: refused, and the gate stays shut.
-    for bad in ({"rows": [{"host": "API.x", "port": 443}]}, {"rows": [{"host": "x.example", "port": 0}]},
-                {"rows": [dict(row("x.example"), key="nope")]}, {"keys": [{"name": "K", "value": "!"}]},
+    for bad in ({"rows": [row("API.x")]}, {"rows": [row("x.example", 0)]}, {"rows": [row("x.example", 65536 + 443)]},
+                {"rows": [dict(row("x.example"), key="nope")]}, {"keys": [key("K", "")]}, {"keys": [key("K", None)]},
+                {"rows": [row(None)]}, {"rows": [row("x.example")] * 1001}, {"keys": [key("K", "v")] * 1001}, {"id": None},
                 {"keys": [dict(key("K", "v" * 20, sealed=True), standin="short")]}, {"deadline_ms": 0},
                 {"rows": [dict(row("x.example"), connect_to="nonsense")]}):
         g.send(dict({"op": "call", "id": "r", "deadline_ms": 1000, "rows": [], "keys": []}, **bad))
         a = g.recv()
         ok(a["op"] == "error" and "policy" in a["message"] or "ADDR" in a["message"], "refused: %.60r" % bad, a)
+    g.send({"op": "call", "id": "r", "deadline_ms": 1000, "rows": [], "keys": []}, more=b"!")
+    a = g.recv()
+    ok(a["op"] == "error" and "policy" in a["message"], "refused: a byte too many", a)
     eq(g.raw(req), None, "after a refused policy: closed")
     g.begin(row("api.x.example", **to))
     eq(g.get("/").status, 200, "and a good one works again")
@@ -121,7 +125,7 @@ def run():
                 pass
     s.close()
     events = g.end()
-    eq((len(events), g.last["truncated"], g.last["summary"]["requests"], g.last["summary"]["refused"]),
+    eq((len(events), g.last["summary"]["truncated"], g.last["summary"]["requests"], g.last["summary"]["refused"]),
        (10000, 100, 10100, 10100), "10,100 requests: 10,000 events, the rest counted")
 
     # The end.

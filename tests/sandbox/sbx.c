@@ -124,7 +124,7 @@ static json_t *report_outputs(struct sandbox *sb)
 	return out;
 }
 
-static void fill_call(struct sandbox_call *c, json_t *call, char **inputs, struct sandbox_key *keys)
+static void fill_call(struct sandbox_call *c, json_t *call, char **inputs, struct call_key *keys)
 {
 	json_t *in = json_object_get(call, "inputs"), *k = json_object_get(call, "keys"), *value;
 	const char *name;
@@ -132,16 +132,16 @@ static void fill_call(struct sandbox_call *c, json_t *call, char **inputs, struc
 	*inputs = in ? json_dumps(in, JSON_COMPACT) : strdup("{}");
 	json_object_foreach(k, name, value)
 	{
-		keys[n++] = (struct sandbox_key){
-			name, json_string_value(value), json_string_length(value)};
+		keys[n++] = (struct call_key){.name = name,
+			.value = json_string_value(value),
+			.len = json_string_length(value)};
 	}
 	*c = (struct sandbox_call){
 		.entry_file = json_string_value(json_object_get(call, "file")),
 		.entry_func = json_string_value(json_object_get(call, "func")),
 		.inputs = *inputs,
 		.ninputs = strlen(*inputs),
-		.keys = keys,
-		.nkeys = n,
+		.keys = {keys, n},
 		.timeout_ms = (int)number(call, "timeout"),
 		.memory = number(call, "memory"),
 	};
@@ -155,7 +155,7 @@ static json_t *one_call(struct sandbox *sb, json_t *call)
 		usleep(5000);
 	struct sandbox_call c;
 	struct sandbox_result r = {0};
-	struct sandbox_key keys[64];
+	struct call_key keys[64];
 	struct err e = {0};
 	char *inputs;
 	fill_call(&c, call, &inputs, keys);
@@ -241,7 +241,7 @@ static int bench(const struct sandbox_spec *spec, json_t *call, size_t n, size_t
 			return fail(&e);
 		struct sandbox_call c;
 		struct sandbox_result r = {0};
-		struct sandbox_key keys[64];
+		struct call_key keys[64];
 		char *inputs;
 		fill_call(&c, call, &inputs, keys);
 		if (sandbox_call(sb, &c, &r, &e) < 0 || r.status != SANDBOX_OK) {

@@ -54,20 +54,15 @@ static void test_call(struct tap *t, struct gate *g, uint16_t port)
 						.connect_to = "127.0.0.1:1",
 						.key = "K\"1"},
 		{.host = "*.w.example", .port = 8443, .ca = "-----BEGIN\n\"\\\n"}};
-	const struct gate_key keys[] = {
+	struct call_key keys[] = {
 		{.name = "K\"1", .value = "a\0b\xff-0123456789", .len = 15, .guard = true},
 		{.name = "S",
 			.value = "real-ABCDEF123456",
 			.len = 17,
-			.sealed = true,
 			.standin = "real-QWERTZ654321",
 			.guard = true}};
-	struct gate_policy p = {.id = "r\"1",
-		.deadline_ms = 10000,
-		.rows = rows,
-		.nrows = 2,
-		.keys = keys,
-		.nkeys = 2};
+	struct gate_policy p = {
+		.id = "r\"1", .deadline_ms = 10000, .rows = rows, .nrows = 2, .keys = {keys, 2}};
 	ok(t, ask(port, refused) == 0, "before the first call: closed");
 	ok(t, gate_begin(g, &p, &e) == 0, "a call begins (%s)", e.msg);
 	ok(t, ask(port, refused) == 403, "a host that is not attached: 403");

@@ -1,0 +1,29 @@
+/*
+ * What supervisor and gate say to each other on the control socket, each a frame (base/file.h) that
+ * holds one message (base/field.h). The gate answers each of the supervisor's with one.
+ */
+#ifndef EVCTL_GATE_MESSAGE_H
+#define EVCTL_GATE_MESSAGE_H
+
+#include "gate/client.h"
+
+struct gate_opening {
+	uint16_t *ports; /* one for each descriptor that comes along */
+	size_t n;
+};
+
+struct gate_word {
+	const char *text;
+};
+
+/* From the supervisor: these ports; this call; it is over. */
+extern const struct fields gate_open_fields;   /* struct gate_opening */
+extern const struct fields gate_policy_fields; /* struct gate_policy */
+extern const struct fields gate_end_fields;    /* no struct */
+/* From the gate, in this order; or that it could not. */
+extern const struct fields gate_ready_fields;  /* struct gate_word: the CA */
+extern const struct fields gate_ok_fields;     /* no struct */
+extern const struct fields gate_report_fields; /* struct gate_report */
+extern const struct fields gate_error_fields;  /* struct gate_word */
+
+#endif
