@@ -10,8 +10,10 @@
 #include <unistd.h>
 #include <wchar.h>
 
+/* No name can move the cursor of a terminal, or forge a row. */
 static void add_cell(struct buf *b, const json_t *v)
 {
+	BUF_AUTO object = {0};
 	size_t i;
 	json_t *item;
 	switch (v ? json_typeof(v) : JSON_NULL) {
@@ -36,7 +38,8 @@ static void add_cell(struct buf *b, const json_t *v)
 		}
 		break;
 	case JSON_OBJECT:
-		json_to_buf(v, b);
+		json_to_buf(v, &object);
+		text_add_visible(b, buf_str(&object), object.len, false);
 		break;
 	case JSON_FALSE:
 	case JSON_NULL:

@@ -1,6 +1,7 @@
 #include "broker/call.h"
 #include "base/file.h"
 #include "base/magic.h"
+#include "base/text.h"
 #include "broker/scrub.h"
 #include "gate/b64.h"
 
@@ -152,16 +153,13 @@ static int open_key(struct calling *g, struct state *st, bool buyer_pays, struct
 /* A relative path of clean names, as outputs/ would give. */
 static int check_save(const char *name, struct err *e)
 {
-	JSON_AUTO text = json_string(name);
 	size_t n = strlen(name);
-	bool ok = text && n && n <= SAVE_NAME_MAX;
+	bool ok = n && n <= SAVE_NAME_MAX && text_is_clean(name, n, false) && !strchr(name, '\\');
 	for (const char *p = name; ok && p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
 		size_t part = strcspn(p, "/");
 		ok = part && part <= 255 && !(part == 1 && *p == '.') &&
 		     !(part == 2 && p[0] == '.' && p[1] == '.');
 	}
-	for (size_t i = 0; ok && i < n; i++)
-		ok = (unsigned char)name[i] >= 0x20 && name[i] != 0x7f && name[i] != '\\';
 	if (ok)
 		return 0;
 	err_set(e, ERR_USAGE, "not a name for an artifact");

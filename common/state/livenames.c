@@ -1,5 +1,6 @@
 #include "state/livenames.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "state/db.h"
 
 #include <stdio.h>
@@ -86,15 +87,16 @@ static char *state_file(const char *dir)
 	return n < 0 ? NULL : out;
 }
 
-/* Descriptions are somebody's text: one line, without control characters. */
+/* Both are somebody's text: a name that seems another is not offered, and a line is one line. */
 static void add(struct strv *out, const char *name, const char *text)
 {
 	BUF_AUTO b = {0};
+	if (!text_is_clean(name, strlen(name), false))
+		return;
 	buf_adds(&b, name);
 	if (text && *text)
 		buf_addc(&b, '\t');
-	for (const char *s = text ? text : ""; *s && *s != '\n'; s++)
-		buf_addc(&b, (unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s);
+	text_add_visible(&b, text ? text : "", strcspn(text ? text : "", "\n"), false);
 	strv_add(out, buf_str(&b));
 }
 
