@@ -1,6 +1,7 @@
 /* evctl-verify: is every key that the code reads supplied? */
 #include "base/file.h"
 #include "base/output.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "state/livenames.h"
 #include "verify/check.h"
@@ -250,7 +251,7 @@ static void print_text(const struct jobs *js)
 			printf("%s%s:\n", first ? "" : "\n", j->v.name);
 		first = false;
 		report_text(j->verdict,
-			&(struct report_style){program_color(stdout), prefix ? prefix : ""}, &out);
+			&(struct report_style){terminal_color(stdout), prefix ? prefix : ""}, &out);
 		fwrite(buf_str(&out), 1, out.len, stdout);
 	}
 }

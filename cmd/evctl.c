@@ -1,5 +1,6 @@
 /* evctl: the front door. `evctl NOUN ...` becomes `evctl-NOUN ...`. */
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/paths.h"
 #include "base/program.h"
 

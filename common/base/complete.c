@@ -1,8 +1,9 @@
 #include "base/complete.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/argv.h"
 
 struct reading {
 	const struct program *p;
@@ -14,28 +15,9 @@ struct reading {
 	bool lost; /* there is no such verb */
 };
 
-static const struct option_spec *in_table(const struct option_spec *o, const char *name, size_t n)
-{
-	for (; o && o->name; o++) {
-		if (n == 1 && o->letter == name[0])
-			return o;
-		if (strlen(o->name) == n && memcmp(o->name, name, n) == 0)
-			return o;
-	}
-	return NULL;
-}
-
 static const struct option_spec *find_option(const struct reading *r, const char *name, size_t n)
 {
-	const struct option_spec *o = r->verb ? in_table(r->verb->options, name, n) : NULL;
-	if (!o)
-		o = in_table(r->p->options, name, n);
-	if (!o)
-		o = in_table(common_options, name, n);
-	/* Any verb's option may stand before the verb. */
-	for (const struct verb *v = r->verb ? NULL : r->p->verbs; !o && v && v->run; v++)
-		o = in_table(v->options, name, n);
-	return o;
+	return argv_option(r->p, r->verb, name, n, n == 1 ? name[0] : 0);
 }
 
 static void note_name(struct reading *r, enum name_kind kind, const char *name)
@@ -154,7 +136,7 @@ static void offer_kind(const struct reading *r, enum name_kind kind, const char 
 static void offer_value(
 	const struct reading *r, const struct option_spec *o, const char *prefix, const char *lead)
 {
-	if (o != in_table(common_options, "output", 6)) {
+	if (o != option_lettered(common_options, 'o')) {
 		offer_kind(r, o->kind, o->choices, prefix, lead);
 		return;
 	}
@@ -165,10 +147,9 @@ static void offer_value(
 
 static void offer_options(const struct reading *r, const char *prefix)
 {
-	const struct option_spec *tables[] = {
-		r->verb ? r->verb->options : NULL, r->p->options, common_options};
+	const struct option_spec *tables[] = {r->verb ? r->verb->options : NULL, common_options};
 	char word[80];
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 2; i++)
 		for (const struct option_spec *o = tables[i]; o && o->name; o++) {
 			snprintf(word, sizeof word, "--%s", o->name);
 			offer(word, prefix, "", o->help);

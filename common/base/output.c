@@ -1,14 +1,13 @@
 #include "base/output.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-#include <wchar.h>
 
 /* No name can move the cursor of a terminal, or forge a row. */
 static void add_cell(struct buf *b, const json_t *v)
@@ -45,15 +44,6 @@ static void add_cell(struct buf *b, const json_t *v)
 	case JSON_NULL:
 		break;
 	}
-}
-
-/* Columns on screen of UTF-8 text: code points, which is right for all but wide scripts. */
-static size_t width(const char *s)
-{
-	size_t n = 0;
-	for (; *s; s++)
-		n += (*s & 0xc0) != 0x80;
-	return n;
 }
 
 void output_json_text(FILE *f, const char *p, size_t n)
@@ -117,68 +107,6 @@ static void print_plain(const struct column *cols, const json_t *rows, bool name
 	}
 }
 
-/* ---- what a terminal can hold --------------------------------------------------------------- */
-
-size_t output_columns(void)
-{
-	struct winsize w;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20)
-		return w.ws_col;
-	return 80;
-}
-
-/* A line may end at a blank, but a flag's '!' stays with its word. */
-static bool may_break(const char *s, size_t at)
-{
-	return s[at] == ' ' && at > 0 && s[at - 1] != '!';
-}
-
-/* How many bytes of s go on a line of so many columns: up to its last blank, else all that fit. */
-static size_t fit(const char *s, size_t columns)
-{
-	size_t seen = 0, at = 0, blank = 0;
-	for (; s[at]; at++) {
-		if ((s[at] & 0xc0) != 0x80 && seen++ == columns)
-			return s[at] == ' ' ? at : blank ? blank : at;
-		if (may_break(s, at))
-			blank = at;
-	}
-	return at;
-}
-
-/* Columns of the longest part that a line end must not cut. */
-static size_t longest_word(const char *s)
-{
-	size_t most = 0, now = 0;
-	for (size_t at = 0; s[at]; at++) {
-		now = may_break(s, at) ? 0 : now + ((s[at] & 0xc0) != 0x80);
-		if (now > most)
-			most = now;
-	}
-	return most;
-}
-
-/* The next line of *rest, which moves on; what is left out between lines is the blank. */
-static size_t next_line(const char **rest, const char **line, size_t columns)
-{
-	size_t n = fit(*rest, columns);
-	*line = *rest;
-	*rest += n;
-	while (n && **rest == ' ')
-		(*rest)++;
-	return n;
-}
-
-void output_wrapped(FILE *f, const char *text, size_t indent, size_t columns)
-{
-	const char *line;
-	size_t room = columns > indent + 10 ? columns - indent : 10;
-	for (bool first = true; first || *text; first = false) {
-		size_t n = next_line(&text, &line, room);
-		fprintf(f, "%*s%.*s\n", first ? 0 : (int)indent, "", (int)n, line);
-	}
-}
-
 #define COLUMNS_MAX 16
 #define GAP 2
 
@@ -197,13 +125,13 @@ static void measure(struct table *t, const json_t *rows)
 	size_t i;
 	json_t *row;
 	for (t->n = 0; t->cols[t->n].title && t->n < COLUMNS_MAX; t->n++)
-		t->widths[t->n] = t->least[t->n] = width(t->cols[t->n].title);
+		t->widths[t->n] = t->least[t->n] = terminal_width(t->cols[t->n].title);
 	json_array_foreach(rows, i, row)
 	{
 		for (size_t c = 0; c < t->n; c++) {
 			STR_AUTO text = cell_text(row, &t->cols[c]);
-			t->widths[c] = larger(t->widths[c], width(text ? text : ""));
-			t->least[c] = larger(t->least[c], longest_word(text ? text : ""));
+			t->widths[c] = larger(t->widths[c], terminal_width(text ? text : ""));
+			t->least[c] = larger(t->least[c], terminal_longest_word(text ? text : ""));
 		}
 	}
 }
@@ -244,7 +172,7 @@ static void print_cells(
 		size_t gap = 0;
 		more = false;
 		for (size_t c = 0; c < t->n; c++) {
-			size_t n = next_line(&rest[c], &line, t->widths[c]), w = 0;
+			size_t n = terminal_next_line(&rest[c], &line, t->widths[c]), w = 0;
 			for (size_t i = 0; i < n; i++)
 				w += (line[i] & 0xc0) != 0x80;
 			if (n) /* blanks only before what follows them: no line ends in some */
@@ -259,7 +187,7 @@ static void print_cells(
 static void print_table(const struct table *t, const json_t *rows)
 {
 	const char *cells[COLUMNS_MAX];
-	bool color = program_color(stdout);
+	bool color = terminal_color(stdout);
 	size_t i;
 	json_t *row;
 	for (size_t c = 0; c < t->n; c++)
@@ -286,7 +214,7 @@ static void print_members(
 		if (!empty_too && (!text || !*text))
 			continue;
 		printf("%-*s ", (int)label, c->title);
-		output_wrapped(stdout, text ? text : "", label + 1, columns);
+		terminal_wrapped(stdout, text ? text : "", label + 1, columns);
 	}
 }
 
@@ -296,7 +224,7 @@ static void print_blocks(const struct table *t, const json_t *rows, size_t colum
 	size_t label = 0, i;
 	json_t *row;
 	for (size_t c = 0; c < t->n; c++)
-		label = larger(label, width(t->cols[c].title));
+		label = larger(label, terminal_width(t->cols[c].title));
 	json_array_foreach(rows, i, row)
 	{
 		if (i)
@@ -308,7 +236,7 @@ static void print_blocks(const struct table *t, const json_t *rows, size_t colum
 static void print_aligned(const struct column *cols, const json_t *rows)
 {
 	struct table t = {.cols = cols};
-	size_t columns = output_columns();
+	size_t columns = terminal_columns();
 	measure(&t, rows);
 	if (squeeze(&t, columns))
 		print_table(&t, rows);
@@ -339,7 +267,7 @@ int output_object(
 		print_json(obj);
 	bool text_form = in->output == OUTPUT_TEXT, tty = isatty(STDOUT_FILENO);
 	if (text_form && tty)
-		print_members(cols, obj, 14, output_columns(), true);
+		print_members(cols, obj, 14, terminal_columns(), true);
 	for (const struct column *c = cols; in->output != OUTPUT_JSON && c->title; c++) {
 		if (text_form && tty)
 			break;
@@ -369,7 +297,7 @@ void output_say(const struct invocation *in, const char *fmt, ...)
 
 void output_paint(const struct invocation *in, const char *sgr)
 {
-	if (in->output == OUTPUT_TEXT && program_color(stdout))
+	if (in->output == OUTPUT_TEXT && terminal_color(stdout))
 		printf("\033[%sm", sgr);
 }
 

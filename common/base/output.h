@@ -26,10 +26,6 @@ int output_object(
 	const struct invocation *in, const struct column *cols, json_t *obj, struct err *e);
 /* One JSON document, indented on a terminal, whatever -o says. Takes j over. */
 void output_json(json_t *j);
-/* How wide stdout's terminal is; 80 where it is none. */
-size_t output_columns(void);
-/* Text from where the cursor is (indent), broken at blanks; further lines start at indent. */
-void output_wrapped(FILE *f, const char *text, size_t indent, size_t columns);
 /* A line on stdout for text output, as output_text() has it; nothing for json and name. */
 void output_say(const struct invocation *in, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

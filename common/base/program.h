@@ -6,48 +6,9 @@
 #ifndef EVCTL_BASE_PROGRAM_H
 #define EVCTL_BASE_PROGRAM_H
 
-#include "base/err.h"
-#include "base/strv.h"
+#include "base/options.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
-
-/* What kind of live name an argument is, for completion. */
-enum name_kind {
-	NAME_NONE,
-	NAME_FILE,
-	NAME_DIR,
-	NAME_CREDENTIAL,
-	NAME_HOST,
-	NAME_EXPERT,
-	NAME_TOOL, /* of the expert before it */
-	NAME_RUN,
-	NAME_ARTIFACT, /* of the run before it */
-	NAME_SESSION,
-	NAME_CONNECTION,
-	NAME_VERSION, /* of the expert before it */
-	NAME_BUYER,
-	NAME_WORD, /* one of option_spec.choices / arg_spec.choices */
-};
-
-struct option_spec {
-	const char *name; /* without dashes */
-	char letter;	  /* short form, or 0 */
-	const char *arg;  /* what it takes, as in help ("FILE"), or NULL for a flag */
-	const char *help;
-	enum name_kind kind;
-	const char *choices; /* "a|b|c": the only words allowed, or NULL */
-	bool repeats;	     /* may be given more than once */
-};
-
-struct arg_spec {
-	const char *name; /* as in help: "NAME" */
-	enum name_kind kind;
-	const char *choices; /* "a|b" or NULL */
-	bool optional;
-	bool repeats; /* the last one may be given many times */
-};
 
 struct invocation;
 struct name_request; /* base/complete.h */
@@ -56,7 +17,7 @@ struct verb {
 	const char *name; /* NULL: the program has no verbs and this is what it does */
 	const char *help;
 	const struct arg_spec *args;	   /* ends with a name of NULL; may be NULL */
-	const struct option_spec *options; /* ends with a name of NULL; may be NULL */
+	const struct option_spec *options; /* ends with OPT_END; may be NULL */
 	const char *examples;		   /* lines, or NULL */
 	int (*run)(struct invocation *, struct err *);
 	const char *outputs; /* what -o takes besides ("sarif"), seen in output_word; or NULL */
@@ -65,9 +26,8 @@ struct verb {
 struct program {
 	const char *name;
 	const char *summary;
-	const char *examples;		   /* shown first in --help */
-	const struct option_spec *options; /* every verb's, beside the common ones; may be NULL */
-	const struct verb *verbs;	   /* ends with a run of NULL */
+	const char *examples;	  /* shown first in --help */
+	const struct verb *verbs; /* ends with a run of NULL */
 	/* Where live names come from (state/livenames.h); NULL: nowhere. */
 	void (*names)(const struct name_request *, struct strv *);
 	bool rest_is_command; /* options end at the first argument (the evctl front end) */
@@ -75,9 +35,19 @@ struct program {
 
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_NAME };
 
+/* The options that every program has. */
+struct common_options {
+	const char *state, *key_file, *output;
+	int key_fd, passphrase_fd; /* -1: not given */
+	bool yes, help, version;
+};
+extern const struct option_spec common_options[];
+
 struct invocation {
 	const struct program *program;
 	const struct verb *verb;
+	struct common_options common;
+	void *options; /* the struct of the verb's table; NULL where it has none */
 	enum output output;
 	const char *output_word; /* as given to -o, or NULL */
 	struct strv args;
@@ -89,9 +59,6 @@ struct invocation {
 	int exit_code; /* what main returns if the verb succeeds */
 	bool silent;   /* the verb has said all: print no error line, use the error's code */
 };
-
-/* The options that every program has: state, key-file, key-fd, output, yes, help, version. */
-extern const struct option_spec common_options[];
 
 int program_main(const struct program *p, int argc, char **argv);
 
@@ -117,11 +84,5 @@ void program_warn(const struct invocation *in, const char *fmt, ...)
  */
 int program_confirm(const struct invocation *in, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Is stdout / stderr a terminal that takes colour (NO_COLOR, TERM=dumb, pipes: no). */
-bool program_color(FILE *f);
-/* The word of `words` (NULL-terminated) nearest to `word`, or NULL if none is near. */
-const char *nearest_word(const char *word, const char *const *words);
-/* Writes a program's options and verbs as JSON for completions and the manual's check. */
-void program_dump_spec(const struct program *p, FILE *f);
 
 #endif

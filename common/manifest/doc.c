@@ -1,6 +1,6 @@
 #include "manifest/doc.h"
 
-#include "base/program.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "manifest/schema.h"
 
-#include "base/program.h"
+#include "base/nearest.h"
 #include "manifest/pattern.h"
 #include "manifest/place.h"
 #include "manifest/schema_ref.h"

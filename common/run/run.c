@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "base/nearest.h"
 #include "base/paths.h"
 #include "manifest/schema.h"
 #include "run/runner_in.h"

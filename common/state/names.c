@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/nearest.h"
 #include "state/state.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 #include "verify/verify.h"
-
+#include "base/nearest.h"
 #include "state/cred.h"
 #include "verify/findings.h"
 
