@@ -6,7 +6,7 @@ DESTDIR ?=
 CC ?= gcc
 VERSION := 0.1.0
 
-PKGS := sqlite3 libsodium libcurl libmicrohttpd gnutls yaml-0.1 libseccomp jansson libpsl libidn2 libpcre2-8 zlib
+PKGS := sqlite3 libsodium libcurl gnutls yaml-0.1 libseccomp jansson libpsl libidn2 libpcre2-8 zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunistring -lm
 

@@ -4,13 +4,14 @@
 
 #include "base/file.h"
 #include "base/magic.h"
+#include "net/http_pool.h"
 #include "state/objects.h"
 #include "state/run.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
 #define TOKEN_BYTES 16
 #define HEX_SIZE (2 * TOKEN_BYTES + 1)
 #define COOKIE "evctl-archive"
 #define CONNECTIONS 64
-#define IDLE_S 30
+#define IDLE_MS 30000
+#define HEAD_MS 10000
+#define STOP_MS 3000 /* for what is being sent when the archive ends */
 
 /*
  * Who may ask. The link's token is spent by the first browser that shows it, which gets a session
@@ -34,7 +35,9 @@
  * cookie is bound to a path that is random for each start, which others cannot guess.
  */
 struct archive {
-	struct MHD_Daemon *daemon;
+	int listener;
+	struct http_pool *pool;
+	pthread_mutex_t lock; /* the state, and what is spent, are for one thread at once */
 	struct view view;
 	char base[HEX_SIZE + 2];
 	char token[HEX_SIZE], session[HEX_SIZE];
@@ -54,123 +57,107 @@ struct archive {
 	"default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; " \
 	"frame-ancestors 'none'; sandbox"
 
+/* Made under the lock, sent without it. Zeroed: nothing can be answered, the connection ends. */
 struct answer {
-	unsigned status;
-	const char *type, *policy, *disposition, *cookie;
+	int status;
+	const char *type, *policy;
+	struct buf disposition, cookie, body;
 	bool keep; /* may be kept by the browser for an hour */
+	struct artifact artifact;
+	bool mark; /* the artifact counts as fetched when all of it was sent */
 };
 
-static void add_headers(struct MHD_Response *r, const struct answer *a)
+static void free_answer(struct answer *a)
 {
-	const char *const headers[][2] = {{"Content-Type", a->type},
+	buf_free(&a->disposition);
+	buf_free(&a->cookie);
+	buf_free(&a->body);
+	artifact_free(&a->artifact);
+}
+
+static int send_answer(struct http_request *r, const struct answer *a)
+{
+	const struct http_header headers[] = {{"Content-Type", a->type},
 		{"Content-Security-Policy", a->policy}, {"X-Content-Type-Options", "nosniff"},
 		{"Referrer-Policy", "no-referrer"}, {"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Cross-Origin-Opener-Policy", "same-origin"}, {"X-Frame-Options", "DENY"},
 		{"Permissions-Policy", "camera=(), microphone=(), geolocation=()"},
 		{"X-Robots-Tag", "noindex"},
 		{"Cache-Control", a->keep ? "private, max-age=3600" : "no-store"},
-		{"Content-Disposition", a->disposition}, {"Set-Cookie", a->cookie},
-		{"Allow", a->status == MHD_HTTP_METHOD_NOT_ALLOWED ? "GET, HEAD" : NULL}};
-	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-		if (headers[i][1])
-			MHD_add_response_header(r, headers[i][0], headers[i][1]);
-}
-
-/* Takes the buffer's memory over. */
-static enum MHD_Result send_buf(struct MHD_Connection *c, const struct answer *a, struct buf *body)
-{
-	size_t n = body->len;
-	bool failed = buf_failed(body);
-	char *data = n ? buf_detach(body) : NULL;
-	if (failed || (n && !data))
-		return MHD_NO; /* closes the connection: half a page is no page */
-	struct MHD_Response *r = MHD_create_response_from_buffer(
-		n, data, n ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-	if (!r) {
-		free(data);
-		return MHD_NO;
+		{"Content-Disposition", a->disposition.data}, {"Set-Cookie", a->cookie.data},
+		{"Allow", a->status == 405 ? "GET, HEAD" : NULL}};
+	if (!a->status || buf_failed(&a->body) || buf_failed(&a->disposition) ||
+		buf_failed(&a->cookie)) {
+		r->c->dead = true; /* half a page is no page */
+		return -1;
 	}
-	add_headers(r, a);
-	enum MHD_Result ok = MHD_queue_response(c, a->status, r);
-	MHD_destroy_response(r);
-	return ok;
+	return http_request_answer(r, a->status, headers, sizeof headers / sizeof *headers,
+		buf_str(&a->body), a->body.len);
 }
 
-static enum MHD_Result send_page(struct MHD_Connection *c, unsigned status, struct buf *page)
+/* What a page gets; the caller writes it into the body. */
+static struct buf *page_of(struct answer *a, int status)
 {
-	struct answer a = {
-		.status = status, .type = "text/html; charset=utf-8", .policy = PAGE_POLICY};
-	return send_buf(c, &a, page);
+	a->status = status;
+	a->type = "text/html; charset=utf-8";
+	a->policy = PAGE_POLICY;
+	buf_clear(&a->body);
+	return &a->body;
 }
 
-static enum MHD_Result send_message(struct archive *ar, struct MHD_Connection *c, unsigned status,
-	const char *title, const char *text)
+static void answer_message(
+	const struct archive *ar, struct answer *a, int status, const char *title, const char *text)
 {
-	BUF_AUTO page = {0};
-	bool let_in = status == MHD_HTTP_NOT_FOUND || status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE ||
-		      status == MHD_HTTP_INTERNAL_SERVER_ERROR;
-	page_message(&ar->view, let_in, title, text, &page);
-	return send_page(c, status, &page);
+	bool let_in = status == 404 || status == 415 || status == 500;
+	page_message(&ar->view, let_in, title, text, page_of(a, status));
 }
 
 /* Before it is known who asks: no word of what is here. */
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *text)
+static void refuse(struct answer *a, int status, const char *text)
 {
-	BUF_AUTO body = {0};
-	struct answer a = {
-		.status = status, .type = "text/plain; charset=utf-8", .policy = BYTES_POLICY};
-	buf_addf(&body, "%s\n", text);
-	return send_buf(c, &a, &body);
+	a->status = status;
+	a->type = "text/plain; charset=utf-8";
+	a->policy = BYTES_POLICY;
+	buf_addf(&a->body, "%s\n", text);
 }
 
-static enum MHD_Result send_error(struct archive *ar, struct MHD_Connection *c, const struct err *e)
+static void answer_error(const struct archive *ar, struct answer *a, const struct err *e)
 {
 	if (e->code == ERR_NOTFOUND)
-		return send_message(ar, c, MHD_HTTP_NOT_FOUND, "Not here",
+		answer_message(ar, a, 404, "Not here",
 			"There is no such run or artifact, or it has been removed.");
-	if (e->code == ERR_BUSY)
-		return send_message(ar, c, MHD_HTTP_SERVICE_UNAVAILABLE, "Busy",
+	else if (e->code == ERR_BUSY)
+		answer_message(ar, a, 503, "Busy",
 			"Another program is changing the archive. Try again in a moment.");
-	return send_message(ar, c, MHD_HTTP_INTERNAL_SERVER_ERROR, "This cannot be shown",
-		ar->view.buyer ? "Its bytes are damaged or missing." : e->msg);
+	else
+		answer_message(ar, a, 500, "This cannot be shown",
+			ar->view.buyer ? "Its bytes are damaged or missing." : e->msg);
 }
 
 /* ---- who asks ------------------------------------------------------------------------------ */
 
-struct header_count {
-	const char *name, *value;
-	int n;
-};
-
-static enum MHD_Result count_header(
-	void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
+/* The last header of that name, p NULL without; *n counts them. */
+static struct http_text header(const struct http_head *h, const char *name, int *n)
 {
-	struct header_count *h = cls;
-	(void)kind;
-	if (strcasecmp(key, h->name) == 0) {
-		h->value = value ? value : "";
-		h->n++;
+	struct http_text value = {0};
+	*n = 0;
+	for (size_t i = 0; i < h->nfields; i++) {
+		if (!http_is(h->field[i].name, name))
+			continue;
+		value = h->field[i].value;
+		++*n;
 	}
-	return MHD_YES;
+	return value;
 }
 
-/* The one header of that name, NULL without; *n counts them. */
-static const char *header(struct MHD_Connection *c, const char *name, int *n)
+/* In equal time, whatever differs. */
+static bool same(struct http_text a, const char *b)
 {
-	struct header_count h = {.name = name};
-	MHD_get_connection_values(c, MHD_HEADER_KIND, count_header, &h);
-	*n = h.n;
-	return h.value;
-}
-
-static bool same(const char *a, const char *b)
-{
-	size_t n = strlen(b);
 	unsigned char differ = 0;
-	if (!a || strlen(a) != n)
+	if (!a.p || a.n != strlen(b))
 		return false;
-	for (size_t i = 0; i < n; i++) /* in equal time, whatever differs */
-		differ |= (unsigned char)(a[i] ^ b[i]);
+	for (size_t i = 0; i < a.n; i++)
+		differ |= (unsigned char)(a.p[i] ^ b[i]);
 	return differ == 0;
 }
 
@@ -178,68 +165,58 @@ static bool same(const char *a, const char *b)
  * A page elsewhere may make a browser ask here, under a name that it has turned to 127.0.0.1 (then
  * Host tells) or as a part of itself (then Origin or Sec-Fetch-Site does, for another port too).
  */
-static const char *why_refused(struct archive *ar, struct MHD_Connection *c, bool opening)
+static const char *why_refused(const struct archive *ar, const struct http_head *h, bool opening)
 {
+	static const char other[] = "Not for pages of other sites.";
 	int n;
-	const char *v = header(c, "Host", &n);
-	if (n != 1 || strcmp(v, ar->host) != 0)
+	struct http_text v = header(h, "Host", &n);
+	if (n != 1 || !same(v, ar->host) || (h->authority.p && !same(h->authority, ar->host)))
 		return "This server answers only to the address in its link.";
-	v = header(c, "Origin", &n);
-	if (n > 1 || (n == 1 && strcmp(v, ar->origin) != 0))
-		return "Not for pages of other sites.";
-	v = header(c, "Sec-Fetch-Site", &n);
-	if (n > 1 ||
-		(n == 1 && !opening && strcmp(v, "same-origin") != 0 && strcmp(v, "none") != 0))
-		return "Not for pages of other sites.";
-	v = header(c, "Sec-Fetch-Mode", &n);
-	if (opening && (n > 1 || (n == 1 && strcmp(v, "navigate") != 0)))
+	v = header(h, "Origin", &n);
+	if (n > 1 || (n == 1 && !same(v, ar->origin)))
+		return other;
+	v = header(h, "Sec-Fetch-Site", &n);
+	if (n > 1 || (n == 1 && !opening && !same(v, "same-origin") && !same(v, "none")))
+		return other;
+	v = header(h, "Sec-Fetch-Mode", &n);
+	if (opening && (n > 1 || (n == 1 && !same(v, "navigate"))))
 		return "The link is opened, not fetched.";
 	return NULL;
 }
 
 /* The link is spent by being looked at, so not by those who look ahead. */
-static bool looks_ahead(struct MHD_Connection *c)
+static bool looks_ahead(const struct http_head *h)
 {
-	int n;
-	return header(c, "Sec-Purpose", &n) || header(c, "Purpose", &n) || header(c, "X-Moz", &n) ||
-	       header(c, "X-Purpose", &n);
+	static const char *const says[] = {"Sec-Purpose", "Purpose", "X-Moz", "X-Purpose"};
+	int n = 0;
+	for (size_t i = 0; i < sizeof says / sizeof *says && n == 0; i++)
+		header(h, says[i], &n);
+	return n > 0;
 }
 
-static enum MHD_Result open_link(struct archive *ar, struct MHD_Connection *c, bool head)
+static void open_link(struct archive *ar, const struct http_head *h, bool head, struct answer *a)
 {
-	const char *t = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "t");
-	BUF_AUTO page = {0};
-	BUF_AUTO cookie = {0};
-	if (!same(t, ar->token))
-		return refuse(c, MHD_HTTP_FORBIDDEN, "This is not the link that was printed.");
-	if (ar->spent)
-		return refuse(c, MHD_HTTP_FORBIDDEN,
+	STR_AUTO t = http_query(h->target, "t");
+	if (!t || !same((struct http_text){t, strlen(t)}, ar->token)) {
+		refuse(a, 403, "This is not the link that was printed.");
+	} else if (ar->spent) {
+		refuse(a, 403,
 			"This link has been used. Start `evctl-artifact serve` again for a new "
 			"one.");
-	if (clock_mono_ms() >= ar->until)
-		return refuse(c, MHD_HTTP_FORBIDDEN,
+	} else if (clock_mono_ms() >= ar->until) {
+		refuse(a, 403,
 			"This link is too old. Start `evctl-artifact serve` again for a new one.");
-	if (head || looks_ahead(c))
-		return refuse(c, MHD_HTTP_FORBIDDEN, "The link is opened, not fetched.");
-	ar->spent = true;
-	page_welcome(&ar->view, &page);
-	buf_addf(&cookie, COOKIE "=%s; Path=%s; HttpOnly; SameSite=Strict", ar->session, ar->base);
-	struct answer a = {.status = MHD_HTTP_OK,
-		.type = "text/html; charset=utf-8",
-		.policy = PAGE_POLICY,
-		.cookie = buf_str(&cookie)};
-	return send_buf(c, &a, &page);
+	} else if (head || looks_ahead(h)) {
+		refuse(a, 403, "The link is opened, not fetched.");
+	} else {
+		ar->spent = true;
+		page_welcome(&ar->view, page_of(a, 200));
+		buf_addf(&a->cookie, COOKIE "=%s; Path=%s; HttpOnly; SameSite=Strict", ar->session,
+			ar->base);
+	}
 }
 
 /* ---- what is asked ------------------------------------------------------------------------- */
-
-/* One for each request, until it is over: an artifact counts as fetched when all of it was sent. */
-struct request {
-	struct archive *ar;
-	struct artifact artifact;
-	int calls;
-	bool mark, cut; /* cut: a NUL in the address, which ends it early for us */
-};
 
 /* "RUN/NAME" or "RUN"; the name may hold slashes. NULL without memory. */
 static char *split_path(const char *path, const char **name)
@@ -254,37 +231,31 @@ static char *split_path(const char *path, const char **name)
 	return run;
 }
 
-static enum MHD_Result send_gallery(struct archive *ar, struct MHD_Connection *c)
+static void answer_gallery(const struct archive *ar, const struct http_head *h, struct answer *a)
 {
 	struct err e = {0};
-	BUF_AUTO page = {0};
-	struct gallery_filter f = {
-		.expert = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "expert"),
-		.kind = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "kind"),
-		.text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "text"),
-		.before = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "before")};
-	if (page_gallery(&ar->view, &f, &page, &e) < 0)
-		return send_error(ar, c, &e);
-	return send_page(c, MHD_HTTP_OK, &page);
+	STR_AUTO expert = http_query(h->target, "expert");
+	STR_AUTO kind = http_query(h->target, "kind");
+	STR_AUTO text = http_query(h->target, "text");
+	STR_AUTO before = http_query(h->target, "before");
+	struct gallery_filter f = {.expert = expert, .kind = kind, .text = text, .before = before};
+	if (page_gallery(&ar->view, &f, page_of(a, 200), &e) < 0)
+		answer_error(ar, a, &e);
 }
 
-static enum MHD_Result send_run(struct archive *ar, struct MHD_Connection *c, const char *run)
+static void answer_run(const struct archive *ar, const char *run, struct answer *a)
 {
 	struct err e = {0};
-	BUF_AUTO page = {0};
-	if (page_run(&ar->view, run, &page, &e) < 0)
-		return send_error(ar, c, &e);
-	return send_page(c, MHD_HTTP_OK, &page);
+	if (page_run(&ar->view, run, page_of(a, 200), &e) < 0)
+		answer_error(ar, a, &e);
 }
 
-static enum MHD_Result send_view(
-	struct archive *ar, struct MHD_Connection *c, const char *run, const char *name)
+static void answer_view(
+	const struct archive *ar, const char *run, const char *name, struct answer *a)
 {
 	struct err e = {0};
-	BUF_AUTO page = {0};
-	if (page_artifact(&ar->view, run, name, &page, &e) < 0)
-		return send_error(ar, c, &e);
-	return send_page(c, MHD_HTTP_OK, &page);
+	if (page_artifact(&ar->view, run, name, page_of(a, 200), &e) < 0)
+		answer_error(ar, a, &e);
 }
 
 /* The bytes decide, not the record: what is not of sound structure and of its type is never shown.
@@ -296,133 +267,118 @@ static bool may_show(const struct artifact *a, const struct buf *bytes)
 }
 
 /* No Range: a whole file or none, which also tells when it was fetched. */
-static enum MHD_Result send_bytes(struct request *rq, struct MHD_Connection *c, const char *run,
-	const char *name, bool show, bool head)
+static void answer_bytes(const struct archive *ar, const char *run, const char *name, bool show,
+	bool head, struct answer *a)
 {
-	struct archive *ar = rq->ar;
-	struct artifact *a = &rq->artifact;
+	struct artifact *x = &a->artifact;
 	struct err e = {0};
 	BUF_AUTO bytes = {0};
-	BUF_AUTO disposition = {0};
-	if (artifact_find(ar->view.st, run, name, ar->view.buyer, a, &e) < 0 ||
-		objects_read(ar->view.st, a->sha256, (size_t)a->bytes, &bytes, &e) < 0)
-		return send_error(ar, c, &e);
-	bool sound = may_show(a, &bytes);
-	if (show && !sound)
-		return send_message(ar, c, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "Not shown",
-			"Files of this kind are downloaded, not shown.");
-	buf_adds(&disposition, show ? "inline" : "attachment; filename*=UTF-8''");
+	if (artifact_find(ar->view.st, run, name, ar->view.buyer, x, &e) < 0 ||
+		objects_read(ar->view.st, x->sha256, (size_t)x->bytes, &bytes, &e) < 0) {
+		answer_error(ar, a, &e);
+		return;
+	}
+	bool sound = may_show(x, &bytes);
+	if (show && !sound) {
+		answer_message(
+			ar, a, 415, "Not shown", "Files of this kind are downloaded, not shown.");
+		return;
+	}
+	a->status = 200;
+	a->type = sound ? x->type : "application/octet-stream";
+	a->policy = BYTES_POLICY;
+	buf_adds(&a->disposition, show ? "inline" : "attachment; filename*=UTF-8''");
 	if (!show)
-		html_filename(&disposition, a->name);
-	struct answer an = {.status = MHD_HTTP_OK,
-		.type = sound ? a->type : "application/octet-stream",
-		.policy = BYTES_POLICY,
-		.disposition = buf_str(&disposition)};
-	rq->mark = ar->view.buyer && !head;
-	return send_buf(c, &an, &bytes);
+		html_filename(&a->disposition, x->name);
+	a->body = bytes;
+	bytes = (struct buf){0};
+	a->mark = ar->view.buyer && !head;
 }
 
-static enum MHD_Result send_fixed(struct MHD_Connection *c, const char *type, const char *text)
+static void answer_fixed(struct answer *a, const char *type, const char *text)
 {
-	BUF_AUTO body = {0};
-	struct answer a = {
-		.status = MHD_HTTP_OK, .type = type, .policy = BYTES_POLICY, .keep = true};
-	buf_adds(&body, text);
-	return send_buf(c, &a, &body);
+	a->status = 200;
+	a->type = type;
+	a->policy = BYTES_POLICY;
+	a->keep = true;
+	buf_adds(&a->body, text);
 }
 
-static enum MHD_Result route(
-	struct request *rq, struct MHD_Connection *c, const char *path, bool head)
+/* path: beneath the base, for one who was let in. */
+static void route(const struct archive *ar, const struct http_head *h, const char *path, bool head,
+	struct answer *a)
 {
-	struct archive *ar = rq->ar;
 	size_t n = strcspn(path, "/");
-	const char *name;
-	if (!*path)
-		return send_gallery(ar, c);
+	const char *name = NULL;
 	STR_AUTO run = path[n] ? split_path(path + n + 1, &name) : NULL;
-	if (run && n == 3 && memcmp(path, "run", 3) == 0 && !name)
-		return send_run(ar, c, run);
-	if (run && name && n == 4 && memcmp(path, "view", 4) == 0)
-		return send_view(ar, c, run, name);
-	if (run && name && n == 3 && memcmp(path, "raw", 3) == 0)
-		return send_bytes(rq, c, run, name, true, head);
-	if (run && name && n == 3 && memcmp(path, "get", 3) == 0)
-		return send_bytes(rq, c, run, name, false, head);
-	return send_message(ar, c, MHD_HTTP_NOT_FOUND, "Not here", "There is no such page.");
+	if (!*path)
+		answer_gallery(ar, h, a);
+	else if (run && n == 3 && memcmp(path, "run", 3) == 0 && !name)
+		answer_run(ar, run, a);
+	else if (run && name && n == 4 && memcmp(path, "view", 4) == 0)
+		answer_view(ar, run, name, a);
+	else if (run && name && n == 3 && memcmp(path, "raw", 3) == 0)
+		answer_bytes(ar, run, name, true, head, a);
+	else if (run && name && n == 3 && memcmp(path, "get", 3) == 0)
+		answer_bytes(ar, run, name, false, head, a);
+	else
+		answer_message(ar, a, 404, "Not here", "There is no such page.");
 }
 
-static enum MHD_Result answer_request(
-	struct request *rq, struct MHD_Connection *c, const char *url, const char *method)
+static bool holds_nul(struct http_text target)
 {
-	struct archive *ar = rq->ar;
-	bool head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+	return memmem(target.p, target.n, "%00", 3) != NULL;
+}
+
+/* Under the lock. */
+static void answer_request(struct archive *ar, const struct http_request *r, struct answer *a)
+{
+	const struct http_head *h = &r->head;
+	bool head = http_request_is(r, "HEAD");
 	size_t base = strlen(ar->base);
-	bool inside = strncmp(url, ar->base, base) == 0;
+	STR_AUTO url = http_path(h->target);
+	bool inside = url && strncmp(url, ar->base, base) == 0;
 	const char *path = inside ? url + base : "";
 	bool opening = inside && strcmp(path, "open") == 0;
-	const char *why = why_refused(ar, c, opening);
-	if (rq->cut)
-		return refuse(c, MHD_HTTP_BAD_REQUEST, "Not an address.");
-	if (why)
-		return refuse(c, MHD_HTTP_FORBIDDEN, why);
-	if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
-		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "This is only to be looked at.");
-	if (!inside)
-		return refuse(c, MHD_HTTP_NOT_FOUND, "Open the link that evctl-artifact printed.");
-	if (opening)
-		return open_link(ar, c, head);
-	if (strcmp(path, "style.css") == 0)
-		return send_fixed(c, "text/css; charset=utf-8", page_style);
-	if (strcmp(path, "icon.svg") == 0)
-		return send_fixed(c, "image/svg+xml", page_icon);
-	if (!same(MHD_lookup_connection_value(c, MHD_COOKIE_KIND, COOKIE), ar->session))
-		return refuse(c, MHD_HTTP_FORBIDDEN, "Open the link that evctl-artifact printed.");
-	return route(rq, c, path, head);
+	const char *why = why_refused(ar, h, opening);
+	if (holds_nul(h->target))
+		refuse(a, 400, "Not an address.");
+	else if (why)
+		refuse(a, 403, why);
+	else if (!head && !http_request_is(r, "GET"))
+		refuse(a, 405, "This is only to be looked at.");
+	else if (!inside)
+		refuse(a, 404, "Open the link that evctl-artifact printed.");
+	else if (opening)
+		open_link(ar, h, head, a);
+	else if (strcmp(path, "style.css") == 0)
+		answer_fixed(a, "text/css; charset=utf-8", page_style);
+	else if (strcmp(path, "icon.svg") == 0)
+		answer_fixed(a, "image/svg+xml", page_icon);
+	else if (!same(http_cookie(h, COOKIE), ar->session))
+		refuse(a, 403, "Open the link that evctl-artifact printed.");
+	else
+		route(ar, h, path, head, a);
 }
 
-/* Sees the address as it was sent. */
-static void *on_address(void *cls, const char *uri, struct MHD_Connection *c)
+static void on_request(void *arg, struct http_request *r, int bad, const char *why)
 {
-	struct request *rq = calloc(1, sizeof *rq);
-	(void)c;
-	if (rq)
-		*rq = (struct request){.ar = cls, .cut = strstr(uri, "%00") != NULL};
-	return rq;
-}
-
-/* The first call has the headers, the next ones a body, which nobody needs. */
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *c, const char *url,
-	const char *method, const char *version, const char *upload, size_t *upload_n, void **state)
-{
-	struct request *rq = *state;
-	(void)cls;
-	(void)version;
-	(void)upload;
-	if (!rq)
-		return MHD_NO;
-	if (!rq->calls++)
-		return MHD_YES;
-	if (*upload_n) {
-		*upload_n = 0;
-		return MHD_YES;
-	}
-	return answer_request(rq, c, url, method);
-}
-
-static void on_completed(
-	void *cls, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode how)
-{
-	struct request *rq = *state;
+	struct archive *ar = arg;
+	struct answer a = {0};
 	struct err quiet = {0};
-	(void)cls;
-	(void)c;
-	if (!rq)
-		return;
-	if (rq->mark && how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-		artifact_mark_fetched(rq->ar->view.st, &rq->artifact, &quiet);
-	artifact_free(&rq->artifact);
-	free(rq);
-	*state = NULL;
+	if (bad) {
+		refuse(&a, bad, why);
+	} else {
+		pthread_mutex_lock(&ar->lock);
+		answer_request(ar, r, &a);
+		pthread_mutex_unlock(&ar->lock);
+	}
+	if (send_answer(r, &a) == 0 && a.mark) {
+		pthread_mutex_lock(&ar->lock);
+		artifact_mark_fetched(ar->view.st, &a.artifact, &quiet);
+		pthread_mutex_unlock(&ar->lock);
+	}
+	free_answer(&a);
 }
 
 /* ---- starting and ending ------------------------------------------------------------------- */
@@ -458,19 +414,6 @@ static int listen_on(int port, int *actual, struct err *e)
 	return out;
 }
 
-static int start_daemon(struct archive *a, int *listener, struct err *e)
-{
-	a->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, a,
-		MHD_OPTION_LISTEN_SOCKET, *listener, MHD_OPTION_URI_LOG_CALLBACK, on_address, a,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-	if (!a->daemon)
-		return err_set(e, ERR_FAIL, "the page server cannot be started");
-	*listener = -1; /* the daemon's now */
-	return 0;
-}
-
 int archive_open(struct archive **out, struct state *st, int port, const char *buyer, struct err *e)
 {
 	char base[HEX_SIZE];
@@ -483,8 +426,10 @@ int archive_open(struct archive **out, struct state *st, int port, const char *b
 	random_hex(a->session);
 	snprintf(a->base, sizeof a->base, "/%s/", base);
 	a->view = (struct view){.st = st, .buyer = buyer, .base = a->base};
-	FD_AUTO listener = listen_on(port, &actual, e);
-	if (listener < 0 || start_daemon(a, &listener, e) < 0)
+	pthread_mutex_init(&a->lock, NULL);
+	a->listener = listen_on(port, &actual, e);
+	a->pool = http_pool_new(CONNECTIONS, e);
+	if (a->listener < 0 || !a->pool)
 		return -1;
 	snprintf(a->host, sizeof a->host, "127.0.0.1:%d", actual);
 	snprintf(a->origin, sizeof a->origin, "http://%s", a->host);
@@ -502,48 +447,35 @@ const char *archive_link(const struct archive *a)
 
 void archive_close(struct archive **a)
 {
-	if (!*a)
-		return;
-	if ((*a)->daemon)
-		MHD_stop_daemon((*a)->daemon);
-	explicit_bzero(*a, sizeof **a);
-	free(*a);
+	struct archive *ar = *a;
 	*a = NULL;
-}
-
-static int wait_and_run(struct archive *a, int signals, bool *stop, struct err *e)
-{
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(a->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	MHD_UNSIGNED_LONG_LONG ms;
-	int wait = -1;
-	if (MHD_get_timeout(a->daemon, &ms) == MHD_YES)
-		wait = ms > 1000 ? 1000 : (int)ms;
-	struct pollfd p[2] = {
-		{.fd = info->epoll_fd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
-	if (poll(p, 2, wait) < 0 && errno != EINTR)
-		return err_errno(e, ERR_FAIL, "cannot wait for requests");
-	*stop = p[1].revents != 0;
-	MHD_run(a->daemon);
-	return 0;
+	if (!ar)
+		return;
+	fd_close(&ar->listener);
+	http_pool_free(&ar->pool);
+	pthread_mutex_destroy(&ar->lock);
+	explicit_bzero(ar, sizeof *ar);
+	free(ar);
 }
 
 int archive_serve(struct archive *a, struct err *e)
 {
 	sigset_t ends, before;
-	bool stop = false;
-	int r = 0;
+	struct http_service service = {
+		.idle_ms = IDLE_MS, .head_ms = HEAD_MS, .answer = on_request, .arg = a};
+	int r;
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	FD_AUTO signals = signalfd(-1, &ends, SFD_CLOEXEC);
-	if (signals < 0)
-		r = err_errno(e, ERR_FAIL, "cannot wait for signals");
-	while (r == 0 && !stop)
-		r = wait_and_run(a, signals, &stop, e);
+	r = signals < 0 ? err_errno(e, ERR_FAIL, "cannot wait for signals")
+			: http_pool_run(a->pool, a->listener, signals, http_serve, &service, e);
+	while (http_pool_end(a->pool, STOP_MS) < 0)
+		; /* no thread waits for anything without a limit, and all of them use the state */
 	struct signalfd_siginfo seen; /* taken, so that it does not strike when it is let through */
-	if (stop)
+	if (r == 0)
 		(void)!read(signals, &seen, sizeof seen);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return r;

@@ -3,8 +3,8 @@
  * into a window that the caller eats from; writes are gathered into whole TLS records. Nothing here
  * waits past the deadline, and shutdown(2) on fd, by another thread, ends every wait.
  *
- * Our own server rather than libmicrohttpd: that one forgives bare LF, folded lines and repeated
- * fields before a handler sees them, and hides the bytes that the leak guard must read.
+ * Our own server rather than a library's: those forgive bare LF, folded lines and repeated fields
+ * before a handler sees them, and hide the bytes that the gate's leak guard must read.
  */
 #ifndef EVCTL_NET_HTTP_CONN_H
 #define EVCTL_NET_HTTP_CONN_H
