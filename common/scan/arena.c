@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CHUNK_FIRST ((size_t)128 << 10)
-#define CHUNK_MOST ((size_t)2 << 20)
+#define CHUNK_MOST ((size_t)16 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
 #define KEEP_MOST ((size_t)32 << 20)
 
 struct arena_chunk {
@@ -49,6 +51,19 @@ void arena_clear(struct arena *a)
 	a->end = (char *)c + c->size;
 }
 
+/* Much memory is asked for in huge pages: to touch small ones one by one costs as much as the work.
+ */
+static struct arena_chunk *new_chunk(size_t size)
+{
+	if (size < HUGE_PAGE)
+		return malloc(size);
+	struct arena_chunk *c = NULL;
+	if (posix_memalign((void **)&c, HUGE_PAGE, size) != 0)
+		return NULL;
+	madvise(c, size & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
+	return c;
+}
+
 void *arena_more(struct arena *a, size_t n)
 {
 	size_t size = a->first ? a->first : CHUNK_FIRST;
@@ -59,7 +74,7 @@ void *arena_more(struct arena *a, size_t n)
 		fail_jump(a->fail, FAIL_LIMIT);
 	if (size < n + sizeof(struct arena_chunk))
 		size = n + sizeof(struct arena_chunk);
-	struct arena_chunk *c = malloc(size);
+	struct arena_chunk *c = new_chunk(size);
 	if (!c)
 		fail_jump(a->fail, FAIL_MEMORY);
 	c->next = a->chunks;
