@@ -9,7 +9,7 @@
 static const struct column columns[] = {
 	{"HOST", "host"}, {"CREDENTIAL", "credential"}, {"FLAGS", "flags"}, {NULL, NULL}};
 
-static int report(const struct invocation *in, struct state *st, const struct host *h,
+static int report(const struct invocation *in, struct state *st, const struct bound_host *h,
 	const char *line, struct err *e)
 {
 	output_say(in, "%s", line);
@@ -22,37 +22,39 @@ static int report(const struct invocation *in, struct state *st, const struct ho
 static int run_set(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	struct host h;
+	BOUND_HOST_AUTO h = {0};
 	struct cred c;
-	char line[512];
+	char line[512], text[HOST_TEXT_MAX];
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0 ||
 		cred_find(&st, arg(in, 1), &c, e) < 0)
 		return -1;
+	host_text(&h.host, text);
 	if (h.credential == c.id) {
-		snprintf(line, sizeof line, "%s is bound to %s already", h.text, c.name);
+		snprintf(line, sizeof line, "%s is bound to %s already", text, c.name);
 		return report(in, &st, &h, line, e);
 	}
 	if (host_bind(&st, &h, &c, e) < 0)
 		return -1;
 	if (h.credential)
 		snprintf(line, sizeof line,
-			"rebound %s from %s to %s; published experts keep their snapshot", h.text,
-			h.bound, c.name);
+			"rebound %s from %s to %s; published experts keep their snapshot", text,
+			h.credential_name, c.name);
 	else
-		snprintf(line, sizeof line, "bound %s to %s", h.text, c.name);
+		snprintf(line, sizeof line, "bound %s to %s", text, c.name);
 	return report(in, &st, &h, line, e);
 }
 
 static int run_clear(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	struct host h;
-	char line[512];
+	BOUND_HOST_AUTO h = {0};
+	char line[512], text[HOST_TEXT_MAX];
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0)
 		return -1;
 	if (h.credential && host_bind(&st, &h, NULL, e) < 0)
 		return -1;
-	snprintf(line, sizeof line, "%s: egress only", h.text);
+	host_text(&h.host, text);
+	snprintf(line, sizeof line, "%s: egress only", text);
 	return report(in, &st, &h, line, e);
 }
 

@@ -51,15 +51,6 @@ static void warn_short(const struct invocation *in, const char *env, const struc
 			env, CRED_SHORT);
 }
 
-static int read_ca(const char *path, struct buf *pem, struct conn_spec *s, struct err *e)
-{
-	if (capem_read(path, pem, e) < 0)
-		return -1;
-	s->ca = pem->data;
-	s->ca_len = pem->len;
-	return 0;
-}
-
 /* ---- add and what changes one -------------------------------------------------------------- */
 
 static int need_options(const struct invocation *in, const struct strv *hosts, struct err *e)
@@ -91,25 +82,28 @@ static int run_add(struct invocation *in, struct err *e)
 	const char *name = arg(in, 0);
 	bool no_key = opt_flag(in, "no-key");
 	opt_all(in, "host", &hosts);
-	struct conn_spec s = {.hosts = &hosts,
+	struct conn c = {.name = name,
+		.hosts = hosts,
 		.env = opt(in, "env"),
 		.auth = opt(in, "auth"),
-		.allow_private = opt_flag(in, "allow-private"),
-		.connect_to = opt(in, "connect-to")};
+		.route = {opt_flag(in, "allow-private"), opt(in, "connect-to"), NULL}};
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || need_options(in, &hosts, e) < 0 ||
-		check_key_options(in, e) < 0 || conn_check(name, &s, e) < 0)
+		check_key_options(in, e) < 0 || conn_check(&c, e) < 0)
 		return -1;
-	if (opt(in, "ca-file") && read_ca(opt(in, "ca-file"), &pem, &s, e) < 0)
-		return -1;
+	if (opt(in, "ca-file")) {
+		if (capem_read(opt(in, "ca-file"), &pem, e) < 0)
+			return -1;
+		c.route.ca = buf_str(&pem);
+	}
 	bool exists = conn_exists(&st, name);
 	if (exists && opt_flag(in, "if-missing"))
 		return report(in, &st, name, "there already; nothing changed", e);
 	/* Where it exists, conn_add() says so: before a key is asked for in vain. */
 	if (!exists && !no_key && secret_input(in, "key", true, &value, e) < 0)
 		return -1;
-	if (conn_add(&st, name, &s, value.n ? &value : NULL, e) < 0)
+	if (conn_add(&st, &c, value.n ? &value : NULL, e) < 0)
 		return -1;
-	warn_short(in, s.env, &value);
+	warn_short(in, c.env, &value);
 	char line[256];
 	snprintf(line, sizeof line,
 		"added connection %s: granted to nobody yet (evctl-conn grant %s E --payer %s)",
@@ -144,40 +138,39 @@ static int show_one(struct invocation *in, struct err *e)
 }
 
 /* What is not named stays as it is. */
-static int change_spec(const struct invocation *in, struct conn_spec *s, struct strv *hosts,
+static int change(const struct invocation *in, struct conn *c, const struct strv *hosts,
 	struct buf *pem, struct err *e)
 {
 	const char *private = opt(in, "allow-private"), *to = opt(in, "connect-to");
 	const char *ca = opt(in, "ca-file");
-	opt_all(in, "host", hosts);
 	if (hosts->n)
-		s->hosts = hosts;
+		c->hosts = *hosts;
 	if (opt(in, "env"))
-		s->env = opt(in, "env");
+		c->env = opt(in, "env");
 	if (opt(in, "auth"))
-		s->auth = opt(in, "auth");
+		c->auth = opt(in, "auth");
 	if (private)
-		s->allow_private = strcmp(private, "yes") == 0;
+		c->route.allow_private = strcmp(private, "yes") == 0;
 	if (to)
-		s->connect_to = strcmp(to, "none") == 0 ? NULL : to;
-	if (ca && strcmp(ca, "none") == 0)
-		s->ca = NULL, s->ca_len = 0;
-	else if (ca && read_ca(ca, pem, s, e) < 0)
+		c->route.connect_to = strcmp(to, "none") == 0 ? NULL : to;
+	if (ca && strcmp(ca, "none") != 0 && capem_read(ca, pem, e) < 0)
 		return -1;
+	if (ca)
+		c->route.ca = pem->len ? buf_str(pem) : NULL;
 	return 0;
 }
 
 static int run_set(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	CONN_AUTO c = {0};
+	CONN_AUTO now = {0};
 	STRV_AUTO hosts = {0};
 	BUF_AUTO pem = {0};
-	if (find(&st, in, STATE_WRITE, &c, e) < 0)
+	if (find(&st, in, STATE_WRITE, &now, e) < 0)
 		return -1;
-	struct conn_spec s = {
-		&c.hosts, c.env, c.auth, c.allow_private, c.connect_to, c.ca, c.ca_len};
-	if (change_spec(in, &s, &hosts, &pem, e) < 0 || conn_set(&st, &c, &s, e) < 0)
+	struct conn c = now;
+	opt_all(in, "host", &hosts);
+	if (change(in, &c, &hosts, &pem, e) < 0 || conn_set(&st, &c, e) < 0)
 		return -1;
 	return report(in, &st, c.name, "changed; the next call goes by it", e);
 }

@@ -54,11 +54,12 @@ static json_t *hosts_json(const struct expert_view *v)
 	json_t *a = json_array();
 	for (size_t i = 0; i < v->nhosts; i++) {
 		char text[HOST_TEXT_MAX];
-		const struct expert_host *h = &v->hosts[i];
-		expert_host_text(h, text);
-		json_array_append_new(a, json_pack("{s:s,s:s?,s:o,s:s}", "host", text, "injects",
-						 h->credential_name, "flags", expert_host_flags(h),
-						 "note", h->credential ? "" : "egress only"));
+		const struct bound_host *h = &v->hosts[i];
+		host_text(&h->host, text);
+		json_array_append_new(a,
+			json_pack("{s:s,s:s?,s:o,s:s}", "host", text, "injects", h->credential_name,
+				"flags", host_flags(&h->host, h->credential != 0), "note",
+				h->credential ? "" : "egress only"));
 	}
 	return a;
 }
@@ -328,14 +329,16 @@ static int run_set(struct invocation *in, struct err *e)
 	return report(in, &st, x.name, buf_str(&line), e);
 }
 
-static void say_attached(const struct invocation *in, const struct expert *x, const struct host *h,
-	bool attach, bool changed)
+static void say_attached(const struct invocation *in, const struct expert *x,
+	const struct bound_host *h, bool attach, bool changed)
 {
 	const char *did = attach    ? changed ? "attached" : "attached already:"
 			  : changed ? "detached"
 				    : "not attached:";
-	output_say(in, "%s %s%s%s", did, h->text, attach && !h->credential ? " (egress only)" : "",
-		attach && h->wildcard ? "  ! wildcard" : "");
+	char text[HOST_TEXT_MAX];
+	host_text(&h->host, text);
+	output_say(in, "%s %s%s%s", did, text, attach && !h->credential ? " (egress only)" : "",
+		attach && host_is_wildcard(&h->host) ? "  ! wildcard" : "");
 	if (x->published && changed && in->output == OUTPUT_TEXT)
 		program_note(in, "version %d keeps its hosts until: evctl-expert publish %s",
 			x->published, x->name);
@@ -352,7 +355,7 @@ static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
 	}
 	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
-	struct host *hosts = calloc(n, sizeof *hosts);
+	struct bound_host *hosts = calloc(n, sizeof *hosts);
 	bool *changed = calloc(n, sizeof *changed);
 	int r = hosts && changed ? 0 : err_set(e, ERR_FAIL, "out of memory");
 	for (size_t i = 0; i < n && r == 0; i++)
@@ -362,6 +365,8 @@ static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
 			   : expert_detach(&st, &x, hosts, n, changed, e);
 	for (size_t i = 0; i < n && r == 0; i++)
 		say_attached(in, &x, &hosts[i], attach, changed[i]);
+	for (size_t i = 0; hosts && i < n; i++)
+		bound_host_free(&hosts[i]);
 	free(hosts);
 	free(changed);
 	if (r == 0 && in->output != OUTPUT_TEXT)

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "net/addr.h"
+#include "net/hostname.h"
 #include "state/capem.h"
 #include "state/host.h"
 #include "state/livenames.h"
@@ -13,7 +14,7 @@ static const struct column columns[] = {{"HOST", "host"}, {"CREDENTIAL", "creden
 	{"NOTE", "note"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL, NULL}};
 
 static int print_one(
-	const struct invocation *in, struct state *st, const struct host *h, struct err *e)
+	const struct invocation *in, struct state *st, const struct bound_host *h, struct err *e)
 {
 	json_t *rows = host_list(st, h, e);
 	json_t *one = rows ? json_incref(json_array_get(rows, 0)) : NULL;
@@ -24,65 +25,51 @@ static int print_one(
 static int report(const struct invocation *in, struct state *st, const char *text, const char *line,
 	struct err *e)
 {
-	struct host h;
+	BOUND_HOST_AUTO h = {0};
 	if (host_find(st, text, &h, e) < 0)
 		return -1;
 	if (in->output != OUTPUT_TEXT)
 		return print_one(in, st, &h, e);
-	JSON_AUTO rows = host_list(st, &h, e);
-	json_t *flags = json_object_get(json_array_get(rows, 0), "flags"), *flag;
+	JSON_AUTO flags = host_flags(&h.host, h.credential != 0);
+	json_t *flag;
 	size_t i;
 	output_say(in, "%s", line);
-	json_array_foreach(flags, i, flag)
-		output_say(in, "%s  %s", h.text, json_string_value(flag));
+	json_array_foreach(flags, i, flag) output_say(in, "%s  %s", text, json_string_value(flag));
 	return 0;
 }
 
 /* The gate would refuse it only when code asks: better said where it is declared. */
-static void note_private(
-	const struct invocation *in, const char *text, const struct host_options *o)
+static void note_private(const struct invocation *in, const char *text, const struct route *r)
 {
-	if (!o->allow_private && o->connect_to && addr_text_private(o->connect_to))
+	if (!r->allow_private && r->connect_to && addr_text_private(r->connect_to))
 		program_note(in,
 			"%s is a private address, refused until: "
 			"evctl-host set %s --allow-private yes",
-			o->connect_to, text);
-}
-
-static int read_ca(const char *path, struct buf *pem, struct host_options *o, struct err *e)
-{
-	if (capem_read(path, pem, e) < 0)
-		return -1;
-	o->ca = pem->data;
-	o->ca_len = pem->len;
-	return 0;
+			r->connect_to, text);
 }
 
 static int run_add(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
-	struct host_row row;
+	HOST_AUTO named = {0};
+	BOUND_HOST_AUTO old = {0};
+	struct err quiet = {0};
 	struct cred c;
 	char text[HOST_TEXT_MAX], line[512];
-	const char *bind = opt(in, "bind");
-	struct host_options o = {.allow_private = opt_flag(in, "allow-private"),
-		.plain = opt_flag(in, "plain"),
-		.connect_to = opt(in, "connect-to")};
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_parse_row(arg(in, 0), &row, e) < 0)
+	const char *bind = opt(in, "bind"), *ca = opt(in, "ca-file");
+	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_parse(arg(in, 0), &named, e) < 0)
 		return -1;
-	host_row_text(&row, text);
-	struct err quiet = {0};
-	struct host h;
-	if (opt_flag(in, "if-missing") && host_find(&st, text, &h, &quiet) == 0)
+	host_text(&named, text);
+	if (opt_flag(in, "if-missing") && host_find(&st, text, &old, &quiet) == 0)
 		return report(in, &st, text, "there already; nothing changed", e);
-	if (opt(in, "ca-file") && read_ca(opt(in, "ca-file"), &pem, &o, e) < 0)
+	if ((ca && capem_read(ca, &pem, e) < 0) || (bind && cred_find(&st, bind, &c, e) < 0))
 		return -1;
-	if (bind && cred_find(&st, bind, &c, e) < 0)
+	struct host h = {named.name, named.port, opt_flag(in, "plain"),
+		{opt_flag(in, "allow-private"), opt(in, "connect-to"), ca ? buf_str(&pem) : NULL}};
+	if (host_add(&st, &h, bind ? &c : NULL, e) < 0)
 		return -1;
-	if (host_add(&st, &row, &o, bind ? &c : NULL, e) < 0)
-		return -1;
-	note_private(in, text, &o);
+	note_private(in, text, &h.route);
 	if (bind)
 		snprintf(line, sizeof line, "added host %s, bound to %s", text, bind);
 	else
@@ -99,7 +86,7 @@ static int run_list(struct invocation *in, struct err *e)
 	return rows ? output_list(in, columns, rows, e) : -1;
 }
 
-static int find(struct state *st, struct invocation *in, enum state_mode mode, struct host *h,
+static int find(struct state *st, struct invocation *in, enum state_mode mode, struct bound_host *h,
 	struct err *e)
 {
 	if (state_open(st, in, mode, e) < 0)
@@ -110,7 +97,7 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 static int run_show(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	struct host h;
+	BOUND_HOST_AUTO h = {0};
 	if (find(&st, in, STATE_READ, &h, e) < 0)
 		return -1;
 	return print_one(in, &st, &h, e);
@@ -126,36 +113,39 @@ static void set_bool(struct invocation *in, const char *name, bool *flag)
 static int run_set(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	BUF_AUTO keep = {0};
 	BUF_AUTO pem = {0};
-	struct host h;
-	struct host_options o;
-	if (find(&st, in, STATE_WRITE, &h, e) < 0 || host_options_of(&st, &h, &o, &keep, e) < 0)
+	BOUND_HOST_AUTO now = {0};
+	char text[HOST_TEXT_MAX];
+	if (find(&st, in, STATE_WRITE, &now, e) < 0)
 		return -1;
-	set_bool(in, "allow-private", &o.allow_private);
-	set_bool(in, "plain", &o.plain);
+	struct host h = now.host;
+	host_text(&h, text);
+	set_bool(in, "allow-private", &h.route.allow_private);
+	set_bool(in, "plain", &h.plain);
 	const char *to = opt(in, "connect-to"), *ca = opt(in, "ca-file");
 	if (to)
-		o.connect_to = strcmp(to, "none") == 0 ? NULL : to;
-	if (ca && strcmp(ca, "none") == 0)
-		o.ca = NULL, o.ca_len = 0;
-	else if (ca && read_ca(ca, &pem, &o, e) < 0)
+		h.route.connect_to = strcmp(to, "none") == 0 ? NULL : to;
+	if (ca && strcmp(ca, "none") != 0 && capem_read(ca, &pem, e) < 0)
 		return -1;
-	if (host_set(&st, &h, &o, e) < 0)
+	if (ca)
+		h.route.ca = pem.len ? buf_str(&pem) : NULL;
+	if (host_set(&st, &now, &h, e) < 0)
 		return -1;
-	note_private(in, h.text, &o);
-	return report(in, &st, h.text, "changed; published experts keep their snapshot", e);
+	note_private(in, text, &h.route);
+	return report(in, &st, text, "changed; published experts keep their snapshot", e);
 }
 
 static int run_rm(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	struct host h;
-	if (find(&st, in, STATE_WRITE, &h, e) < 0 ||
-		program_confirm(in, e, "remove host '%s'", h.text) < 0 ||
-		host_remove(&st, &h, e) < 0)
+	BOUND_HOST_AUTO h = {0};
+	char text[HOST_TEXT_MAX];
+	if (find(&st, in, STATE_WRITE, &h, e) < 0)
 		return -1;
-	output_say(in, "removed host %s", h.text);
+	host_text(&h.host, text);
+	if (program_confirm(in, e, "remove host '%s'", text) < 0 || host_remove(&st, &h, e) < 0)
+		return -1;
+	output_say(in, "removed host %s", text);
 	return 0;
 }
 

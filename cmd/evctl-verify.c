@@ -183,11 +183,11 @@ static int recognise(struct state *st, struct job *j, struct err *e)
 static int take_manifest_hosts(struct jobs *js, struct job *j, struct err *e)
 {
 	for (size_t i = 0; i < j->v.m.hosts.n; i++) {
-		struct host h;
+		BOUND_HOST_AUTO h = {0};
 		struct err one = {0};
 		const char *name = j->v.m.hosts.v[i];
 		if (host_find(js->st, name, &h, &one) == 0) {
-			if (expert_load_host(js->st, &j->v, h.id, e) < 0)
+			if (expert_add_host(&j->v, &h, e) < 0)
 				return -1;
 		} else if (one.code == ERR_NOTFOUND) {
 			program_note(js->in, "host '%s' of '%s' is not declared: evctl-host add %s",

@@ -1,5 +1,6 @@
 #include "apply/apply.h"
 #include "base/file.h"
+#include "net/hostname.h"
 #include "state/capem.h"
 #include "state/conn.h"
 #include "state/cred.h"
@@ -58,18 +59,24 @@ static char *beside_file(const struct applying *ap, const char *path)
 	return out;
 }
 
-/* The certificates of a file, or those given in place; an empty buffer for none. */
-static int read_ca(const struct applying *ap, const char *path, const char *text, struct buf *pem,
-	struct err *e)
+/* The route of the file's entry, with its certificates read into pem; borrowed from both. */
+static int read_route(const struct applying *ap, const struct route *given, const char *ca_file,
+	struct buf *pem, struct route *out, struct err *e)
 {
-	if (text) {
-		buf_adds(pem, text);
+	*out = *given;
+	if (given->ca) {
+		buf_adds(pem, given->ca);
 		return capem_check("ca", pem, e);
 	}
-	if (!path)
+	if (!ca_file)
 		return 0;
-	STR_AUTO real = beside_file(ap, path);
-	return real ? capem_read(real, pem, e) : err_set(e, ERR_FAIL, "out of memory");
+	STR_AUTO real = beside_file(ap, ca_file);
+	if (!real)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (capem_read(real, pem, e) < 0)
+		return -1;
+	out->ca = buf_str(pem);
+	return 0;
 }
 
 /* ---- what only a person can bring ---------------------------------------------------------- */
@@ -138,11 +145,11 @@ static void command_that_adds(
 		buf_adds(b, " --host ");
 		add_quoted(b, c->hosts.v[k]);
 	}
-	if (c->allow_private)
+	if (c->route.allow_private)
 		buf_adds(b, " --allow-private");
-	if (c->connect_to) {
+	if (c->route.connect_to) {
 		buf_adds(b, " --connect-to ");
-		add_quoted(b, c->connect_to);
+		add_quoted(b, c->route.connect_to);
 	}
 	if (!c->ca_file)
 		return;
@@ -191,63 +198,51 @@ static int apply_credential(struct applying *ap, const struct apply_credential *
 	return 0;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static bool same_options(const struct host_options *a, const struct host_options *b)
-{
-	return a->allow_private == b->allow_private && a->plain == b->plain &&
-	       same_text(a->connect_to, b->connect_to) && a->ca_len == b->ca_len &&
-	       (!a->ca_len || memcmp(a->ca, b->ca, a->ca_len) == 0);
-}
-
-static int bind_host(struct applying *ap, const char *text, const char *key, struct err *e)
-{
-	struct host h;
-	struct cred c;
-	if (host_find(ap->st, text, &h, e) < 0 || (key && cred_find(ap->st, key, &c, e) < 0))
-		return -1;
-	if (strcmp(h.bound, key ? key : "") == 0)
-		return 0;
-	note(ap, "~", "bind", h.text, key ? key : "egress only");
-	return host_bind(ap->st, &h, key ? &c : NULL, e);
-}
-
-static int add_host(struct applying *ap, const struct host_row *row, const struct host_options *o,
-	const char *key, struct err *e)
+/* b is as it was found. */
+static int bind_host(
+	struct applying *ap, const struct bound_host *b, const char *key, struct err *e)
 {
 	struct cred c;
 	char text[HOST_TEXT_MAX];
 	if (key && cred_find(ap->st, key, &c, e) < 0)
 		return -1;
-	host_row_text(row, text);
-	note(ap, "+", "host", text, key);
-	return host_add(ap->st, row, o, key ? &c : NULL, e);
+	if (strcmp(b->credential_name ? b->credential_name : "", key ? key : "") == 0)
+		return 0;
+	host_text(&b->host, text);
+	note(ap, "~", "bind", text, key ? key : "egress only");
+	return host_bind(ap->st, b, key ? &c : NULL, e);
 }
 
-static int set_host(struct applying *ap, const struct host *h, const struct host_options *want,
+static int add_host(struct applying *ap, const struct host *h, const char *key, struct err *e)
+{
+	struct cred c;
+	char text[HOST_TEXT_MAX];
+	if (key && cred_find(ap->st, key, &c, e) < 0)
+		return -1;
+	host_text(h, text);
+	note(ap, "+", "host", text, key);
+	return host_add(ap->st, h, key ? &c : NULL, e);
+}
+
+static int set_host(struct applying *ap, const struct bound_host *now, const struct host *want,
 	const char *key, struct err *e)
 {
-	BUF_AUTO keep = {0};
-	struct host_options now;
-	if (host_options_of(ap->st, h, &now, &keep, e) < 0)
-		return -1;
-	if (!same_options(&now, want)) {
-		note(ap, "~", "host", h->text, "flags");
-		if (host_set(ap->st, h, want, e) < 0)
+	char text[HOST_TEXT_MAX];
+	host_text(want, text);
+	if (!host_same(&now->host, want)) {
+		note(ap, "~", "host", text, "flags");
+		if (host_set(ap->st, now, want, e) < 0)
 			return -1;
 	}
-	return bind_host(ap, h->text, key, e);
+	return bind_host(ap, now, key, e);
 }
 
 /* Spellings differ ("x", "X.", "x:443"); two entries for one host would fight. */
 static int refuse_twice(
-	struct applying *ap, const struct apply_host *w, const struct host_row *row, struct err *e)
+	struct applying *ap, const struct apply_host *w, const struct host *h, struct err *e)
 {
 	char text[HOST_TEXT_MAX];
-	host_row_text(row, text);
+	host_text(h, text);
 	const json_t *line = json_object_get(ap->seen, text);
 	if (line)
 		return err_set(e, ERR_USAGE, "host '%s' is in line %d already", text,
@@ -259,21 +254,19 @@ static int refuse_twice(
 static int apply_host(struct applying *ap, const struct apply_host *w, struct err *e)
 {
 	BUF_AUTO pem = {0};
-	struct host_row row;
-	struct host h;
+	HOST_AUTO named = {0};
+	BOUND_HOST_AUTO now = {0};
 	struct err none = {0};
-	struct host_options o = {
-		.allow_private = w->allow_private, .plain = w->plain, .connect_to = w->connect_to};
-	if (host_parse_row(w->host, &row, e) < 0 || refuse_twice(ap, w, &row, e) < 0 ||
-		read_ca(ap, w->ca_file, w->ca, &pem, e) < 0)
+	struct route route;
+	if (host_parse(w->host, &named, e) < 0 || refuse_twice(ap, w, &named, e) < 0 ||
+		read_route(ap, &w->route, w->ca_file, &pem, &route, e) < 0)
 		return at(ap, w->line, w->col, e);
-	if (pem.len)
-		o.ca = pem.data, o.ca_len = pem.len;
+	struct host want = {named.name, named.port, w->plain, route};
 	int r;
-	if (host_find(ap->st, w->host, &h, &none) == 0)
-		r = set_host(ap, &h, &o, w->bind, e);
+	if (host_find(ap->st, w->host, &now, &none) == 0)
+		r = set_host(ap, &now, &want, w->bind, e);
 	else if (none.code == ERR_NOTFOUND)
-		r = add_host(ap, &row, &o, w->bind, e);
+		r = add_host(ap, &want, w->bind, e);
 	else
 		r = err_set(e, none.code, "%s", none.msg);
 	return r < 0 ? at(ap, w->line, w->col, e) : 0;
@@ -313,31 +306,37 @@ static int make_expert(struct applying *ap, const struct apply_expert *w, struct
 	return expert_set_dir(ap->st, &x, real, &m, e);
 }
 
-/* The canonical text of each wanted host, so that spellings compare. */
-static int wanted_hosts(const struct apply_expert *w, struct strv *out, struct err *e)
+/* Appends the canonical text, so that spellings compare. */
+static int add_canonical(struct strv *out, const char *host, struct err *e)
 {
-	for (size_t i = 0; i < w->hosts.n; i++) {
-		struct host_row row;
-		char text[HOST_TEXT_MAX];
-		if (host_parse_row(w->hosts.v[i], &row, e) < 0)
+	HOST_AUTO h = {0};
+	char text[HOST_TEXT_MAX];
+	if (host_parse(host, &h, e) < 0)
+		return -1;
+	host_text(&h, text);
+	strv_add(out, text);
+	return 0;
+}
+
+static int add_canonicals(struct strv *out, const struct strv *hosts, struct err *e)
+{
+	for (size_t i = 0; i < hosts->n; i++)
+		if (add_canonical(out, hosts->v[i], e) < 0)
 			return -1;
-		host_row_text(&row, text);
-		strv_add(out, text);
-	}
 	return 0;
 }
 
 static int attach_one(
 	struct applying *ap, const struct expert *x, const char *text, bool attach, struct err *e)
 {
-	struct host h;
+	BOUND_HOST_AUTO h = {0};
 	bool changed = false;
 	if (host_find(ap->st, text, &h, e) < 0)
 		return -1;
 	int r = attach ? expert_attach(ap->st, x, &h, 1, &changed, e)
 		       : expert_detach(ap->st, x, &h, 1, &changed, e);
 	if (r == 0 && changed)
-		note(ap, attach ? "+" : "-", "attach", x->name, h.text);
+		note(ap, attach ? "+" : "-", "attach", x->name, text);
 	return r;
 }
 
@@ -349,13 +348,13 @@ static int attach_hosts(struct applying *ap, const struct apply_expert *w, struc
 	char text[HOST_TEXT_MAX];
 	if (!w->has_hosts)
 		return 0;
-	if (wanted_hosts(w, &wanted, e) < 0 || expert_find(ap->st, w->name, &x, e) < 0)
+	if (add_canonicals(&wanted, &w->hosts, e) < 0 || expert_find(ap->st, w->name, &x, e) < 0)
 		return -1;
 	v.id = x.id;
 	if (expert_load_hosts(ap->st, &v, e) < 0)
 		return -1;
 	for (size_t i = 0; i < v.nhosts; i++) {
-		expert_host_text(&v.hosts[i], text);
+		host_text(&v.hosts[i].host, text);
 		if (!strv_has(&wanted, text) && attach_one(ap, &x, text, false, e) < 0)
 			return -1;
 	}
@@ -411,18 +410,13 @@ static int apply_expert(struct applying *ap, const struct apply_expert *w, struc
 
 static bool same_hosts(const struct strv *stored, const struct strv *wanted)
 {
-	if (stored->n != wanted->n)
+	STRV_AUTO texts = {0};
+	struct err none = {0};
+	if (stored->n != wanted->n || add_canonicals(&texts, wanted, &none) < 0)
 		return false;
-	for (size_t i = 0; i < wanted->n; i++) {
-		struct host_row row;
-		struct err none = {0};
-		char text[HOST_TEXT_MAX];
-		if (host_parse_row(wanted->v[i], &row, &none) < 0)
+	for (size_t i = 0; i < texts.n; i++)
+		if (!strv_has(stored, texts.v[i]))
 			return false;
-		host_row_text(&row, text);
-		if (!strv_has(stored, text))
-			return false;
-	}
 	return true;
 }
 
@@ -431,26 +425,19 @@ static int make_connection(struct applying *ap, const struct apply_connection *w
 	BUF_AUTO pem = {0};
 	CONN_AUTO old = {0};
 	struct err none = {0};
-	if (read_ca(ap, w->ca_file, w->ca, &pem, e) < 0)
+	struct conn want = {.name = w->name, .env = w->env, .auth = w->auth, .hosts = w->hosts};
+	if (read_route(ap, &w->route, w->ca_file, &pem, &want.route, e) < 0)
 		return -1;
-	struct conn_spec spec = {.hosts = &w->hosts,
-		.env = w->env,
-		.auth = w->auth,
-		.allow_private = w->allow_private,
-		.connect_to = w->connect_to,
-		.ca = pem.len ? pem.data : NULL,
-		.ca_len = pem.len};
 	if (conn_find(ap->st, w->name, &old, &none) < 0) {
 		note(ap, "+", "connection", w->name, NULL);
-		return conn_add(ap->st, w->name, &spec, NULL, e);
+		return conn_add(ap->st, &want, NULL, e);
 	}
 	if (same_hosts(&old.hosts, &w->hosts) && strcmp(old.env, w->env) == 0 &&
-		strcmp(old.auth, w->auth) == 0 && old.allow_private == w->allow_private &&
-		same_text(old.connect_to, w->connect_to) && old.ca_len == spec.ca_len &&
-		(!old.ca_len || memcmp(old.ca, spec.ca, old.ca_len) == 0))
+		strcmp(old.auth, w->auth) == 0 && route_same(&old.route, &want.route))
 		return 0;
 	note(ap, "~", "connection", w->name, NULL);
-	return conn_set(ap->st, &old, &spec, e);
+	want.id = old.id;
+	return conn_set(ap->st, &want, e);
 }
 
 static int grant_one(
@@ -552,22 +539,17 @@ static int prune_hosts(struct applying *ap, struct err *e)
 {
 	STRV_AUTO texts = {0};
 	STRV_AUTO wanted = {0};
-	struct host_row row;
-	struct host h;
-	char text[HOST_TEXT_MAX];
 	if (!ap->a->has_hosts)
 		return 0;
-	for (size_t k = 0; k < ap->a->nhosts; k++) {
-		if (host_parse_row(ap->a->hosts[k].host, &row, e) < 0)
+	for (size_t k = 0; k < ap->a->nhosts; k++)
+		if (add_canonical(&wanted, ap->a->hosts[k].host, e) < 0)
 			return -1;
-		host_row_text(&row, text);
-		strv_add(&wanted, text);
-	}
 	if (db_texts(ap->st->db, e, &texts,
 		    "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END FROM hosts",
 		    "") < 0)
 		return -1;
 	for (size_t i = 0; i < texts.n; i++) {
+		BOUND_HOST_AUTO h = {0};
 		if (strv_has(&wanted, texts.v[i]))
 			continue;
 		note(ap, "-", "host", texts.v[i], NULL);

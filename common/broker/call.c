@@ -16,16 +16,14 @@
 struct broker_way {
 	struct upstream *up;
 	int64_t connection;
-	bool allow_private;
-	char *connect_to, *ca;
+	struct route route;
 	struct broker_way *next;
 };
 
 static void way_free(struct broker_way *w)
 {
 	upstream_free(&w->up);
-	free(w->connect_to);
-	free(w->ca);
+	route_free(&w->route);
 	free(w);
 }
 
@@ -38,18 +36,6 @@ void broker_free(struct broker *b)
 	}
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-/* A kept connection is not judged again: other rules need a way of their own. */
-static bool fits(const struct broker_way *w, const struct conn *c)
-{
-	return w->allow_private == c->allow_private && same(w->connect_to, c->connect_to) &&
-	       same(w->ca, c->ca);
-}
-
 static struct broker_way *way_new(const struct conn *c, struct err *e)
 {
 	struct broker_way *w = calloc(1, sizeof *w);
@@ -58,25 +44,21 @@ static struct broker_way *way_new(const struct conn *c, struct err *e)
 		return NULL;
 	}
 	w->connection = c->id;
-	w->allow_private = c->allow_private;
-	w->connect_to = c->connect_to ? strdup(c->connect_to) : NULL;
-	w->ca = c->ca ? strdup(c->ca) : NULL;
-	if ((c->connect_to && !w->connect_to) || (c->ca && !w->ca))
-		err_set(e, ERR_FAIL, "out of memory");
-	else
-		w->up = upstream_new(c->allow_private, c->connect_to, c->ca, e);
+	if (route_copy(&w->route, &c->route, e) == 0)
+		w->up = upstream_new(&w->route, e);
 	if (w->up)
 		return w;
 	way_free(w);
 	return NULL;
 }
 
+/* A kept connection is not judged again: other rules need a way of their own. */
 static struct upstream *way_to(struct broker *b, const struct conn *c, struct err *e)
 {
 	struct broker_way **at = &b->ways;
 	while (*at && (*at)->connection != c->id)
 		at = &(*at)->next;
-	if (*at && fits(*at, c))
+	if (*at && route_same(&(*at)->route, &c->route))
 		return (*at)->up;
 	struct broker_way *w = way_new(c, e);
 	if (!w)
@@ -206,7 +188,7 @@ static int check_source(struct calling *g, struct err *e)
 static void hint_flags(const struct calling *g, struct err *e)
 {
 	const char *verdict = g->answer.verdict ? g->answer.verdict : "", *name = g->conn.name;
-	if (strcmp(verdict, "address") == 0 && !g->conn.allow_private)
+	if (strcmp(verdict, "address") == 0 && !g->conn.route.allow_private)
 		err_hint(e, "if it is meant to: evctl-conn set %s --allow-private yes", name);
 	else if (strcmp(verdict, "certificate") == 0)
 		err_hint(e, "if it has a CA of its own: evctl-conn set %s --ca-file PEM", name);

@@ -134,7 +134,7 @@ static int make_row(struct call *c, size_t i)
 	struct call_row *to = &c->ready[i];
 	struct err e = {0};
 	const struct call_key *own = r->key >= 0 ? &c->policy.keys.v[r->key] : NULL;
-	to->up = upstream_new(r->allow_private, r->connect_to, r->ca, &e);
+	to->up = upstream_new(&(struct route){r->allow_private, r->connect_to, r->ca}, &e);
 	to->guard = make_guard(c, own, true);
 	to->guard_plain = make_guard(c, own, r->plain);
 	if (!to->up || !to->guard || !to->guard_plain)

@@ -61,8 +61,7 @@ static int keep_connect_to(struct upstream *u, const char *connect_to)
 	return u->connect_to ? 0 : -1;
 }
 
-struct upstream *upstream_new(
-	bool allow_private, const char *connect_to, const char *ca, struct err *e)
+struct upstream *upstream_new(const struct route *r, struct err *e)
 {
 	struct upstream *u = calloc(1, sizeof *u);
 	if (!u) {
@@ -70,9 +69,10 @@ struct upstream *upstream_new(
 		return NULL;
 	}
 	pthread_mutex_init(&u->lock, NULL);
-	u->allow_private = allow_private;
+	u->allow_private = r->allow_private;
 	u->ca_fd = -1;
-	if ((ca && keep_ca(u, ca) < 0) || (connect_to && keep_connect_to(u, connect_to) < 0)) {
+	if ((r->ca && keep_ca(u, r->ca) < 0) ||
+		(r->connect_to && keep_connect_to(u, r->connect_to) < 0)) {
 		err_errno(e, ERR_FAIL, "cannot set up the way to a host");
 		upstream_free(&u);
 	}

@@ -11,6 +11,7 @@
 #define EVCTL_GATE_UPSTREAM_H
 
 #include "base/err.h"
+#include "net/host.h"
 #include "net/http.h"
 
 #include <stdbool.h>
@@ -23,9 +24,8 @@ struct upstream;
 /* Once a process, before any thread. 0/-1. */
 int upstream_init(void);
 
-/* connect_to ("ADDR:PORT") and ca (PEM, instead of the system's roots) may be NULL; copied. */
-struct upstream *upstream_new(
-	bool allow_private, const char *connect_to, const char *ca, struct err *e);
+/* The route is copied. */
+struct upstream *upstream_new(const struct route *r, struct err *e);
 /* Closes what it kept open; nobody may be using it. */
 void upstream_free(struct upstream **u);
 

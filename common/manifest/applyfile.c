@@ -31,13 +31,12 @@ static void grants_free(struct apply_connection *c)
 	free(c->grants);
 }
 
-static void host_free(struct apply_host *h)
+static void free_host(struct apply_host *h)
 {
 	free(h->host);
 	free(h->bind);
-	free(h->connect_to);
+	route_free(&h->route);
 	free(h->ca_file);
-	free(h->ca);
 }
 
 static void connection_free(struct apply_connection *c)
@@ -46,16 +45,15 @@ static void connection_free(struct apply_connection *c)
 	strv_free(&c->hosts);
 	free(c->env);
 	free(c->auth);
-	free(c->connect_to);
+	route_free(&c->route);
 	free(c->ca_file);
-	free(c->ca);
 	grants_free(c);
 }
 
 void applyfile_free(struct applyfile *a)
 {
 	for (size_t i = 0; i < a->nhosts; i++)
-		host_free(&a->hosts[i]);
+		free_host(&a->hosts[i]);
 	for (size_t i = 0; i < a->ncredentials; i++) {
 		free(a->credentials[i].name);
 		free(a->credentials[i].payer);
@@ -189,6 +187,21 @@ static const char *const name_rule =
 
 /* --- entries --- */
 
+static int read_route(const struct source *s, const struct doc *d, const char *owner,
+	struct route *r, char **ca_file)
+{
+	char *to = NULL, *pem = NULL;
+	int rc = read_flag(s, d, "allow_private", &r->allow_private);
+	if (rc == 0)
+		rc = read_word(
+			s, d, owner, "connect_to", OPTIONAL, is_plain_word, "ADDR:PORT", &to);
+	if (rc == 0)
+		rc = read_ca(s, d, owner, ca_file, &pem);
+	r->connect_to = to;
+	r->ca = pem;
+	return rc;
+}
+
 static int read_host(const struct source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {
@@ -201,12 +214,9 @@ static int read_host(const struct source *s, const struct doc *d, void *entry)
 			&h->host) < 0 ||
 		read_word(s, d, "the host", "bind", OPTIONAL, is_credential, credential_rule,
 			&h->bind) < 0 ||
-		read_flag(s, d, "allow_private", &h->allow_private) < 0 ||
-		read_flag(s, d, "plain", &h->plain) < 0 ||
-		read_word(s, d, "the host", "connect_to", OPTIONAL, is_plain_word, "ADDR:PORT",
-			&h->connect_to) < 0)
+		read_flag(s, d, "plain", &h->plain) < 0)
 		return -1;
-	return read_ca(s, d, "the host", &h->ca_file, &h->ca);
+	return read_route(s, d, "the host", &h->route, &h->ca_file);
 }
 
 /* People will try; the file is for version control, so the value must not get that far. */
@@ -372,10 +382,7 @@ static int read_connection(const struct source *s, const struct doc *d, void *en
 	if (read_word(s, d, owner, "env", REQUIRED, is_credential, credential_rule, &c->env) < 0 ||
 		read_word(s, d, owner, "auth", REQUIRED, is_auth, "bearer or header:NAME",
 			&c->auth) < 0 ||
-		read_flag(s, d, "allow_private", &c->allow_private) < 0 ||
-		read_word(s, d, owner, "connect_to", OPTIONAL, is_plain_word, "ADDR:PORT",
-			&c->connect_to) < 0 ||
-		read_ca(s, d, owner, &c->ca_file, &c->ca) < 0)
+		read_route(s, d, owner, &c->route, &c->ca_file) < 0)
 		return -1;
 	return read_grants(s, d, c);
 }

@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/strv.h"
+#include "net/host.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +31,9 @@ enum apply_answer { APPLY_UNSAID = -1, APPLY_NO = 0, APPLY_YES = 1 };
 struct apply_host {
 	char *host;
 	char *bind; /* credential, or NULL: egress only */
-	bool allow_private, plain;
-	char *connect_to; /* or NULL */
-	char *ca_file;	  /* or NULL */
-	char *ca;	  /* PEM text, or NULL */
+	bool plain;
+	struct route route;
+	char *ca_file; /* instead of route.ca, or NULL */
 	int line, col;
 };
 
@@ -64,10 +64,8 @@ struct apply_connection {
 	struct strv hosts; /* at least one */
 	char *env;
 	char *auth; /* "bearer" or "header:NAME" */
-	bool allow_private;
-	char *connect_to; /* or NULL */
-	char *ca_file;	  /* or NULL */
-	char *ca;	  /* PEM text, or NULL */
+	struct route route;
+	char *ca_file; /* instead of route.ca, or NULL */
 	bool has_grants;
 	struct apply_grant *grants;
 	size_t ngrants;

@@ -196,11 +196,13 @@ static int refuse_public_suffix(const char *text, const char *name, struct err *
 	return err_hint(e, "name the host, or a wildcard one label deeper: *.NAME.%s", name);
 }
 
-int host_parse_row(const char *text, struct host_row *row, struct err *e)
+int host_parse(const char *text, struct host *h, struct err *e)
 {
-	*row = (struct host_row){.port = 443, .is_default = true};
+	*h = (struct host){.port = 443};
 	STR_AUTO copy = strdup(text);
 	STR_AUTO ascii = NULL;
+	char base[HOST_MAX], *out;
+	const char *why = NULL;
 	if (!copy)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (refuse_shape(text, e) < 0)
@@ -212,36 +214,23 @@ int host_parse_row(const char *text, struct host_row *row, struct err *e)
 		return bad(e, text, "an IP address is not a host name");
 	if (colon) {
 		*colon = '\0';
-		if (parse_port(colon + 1, &row->port) < 0)
+		if (parse_port(colon + 1, &h->port) < 0)
 			return bad(e, text, "the port is not a number from 1 to 65535");
-		row->is_default = row->port == 443;
 	}
-	if (strncmp(name, "*.", 2) == 0) {
-		row->wildcard = true;
-		name += 2;
-	}
-	const char *why = NULL;
+	bool wildcard = strncmp(name, "*.", 2) == 0;
+	name += wildcard ? 2 : 0;
 	if (strchr(name, '*'))
 		return bad(e, text, "'*' may only be the whole first label");
 	if (to_ascii(text, name, &ascii, e) < 0)
 		return -1;
-	if (host_normalise(ascii, strlen(ascii), row->name, &why) < 0)
+	if (host_normalise(ascii, strlen(ascii), base, &why) < 0)
 		return bad(e, text, why);
-	return row->wildcard ? refuse_public_suffix(text, row->name, e) : 0;
-}
-
-void host_row_name(const struct host_row *row, char out[HOST_TEXT_MAX])
-{
-	snprintf(out, HOST_TEXT_MAX, "%s%s", row->wildcard ? "*." : "", row->name);
-}
-
-void host_row_text(const struct host_row *row, char out[HOST_TEXT_MAX])
-{
-	const char *star = row->wildcard ? "*." : "";
-	if (row->is_default)
-		snprintf(out, HOST_TEXT_MAX, "%s%s", star, row->name);
-	else
-		snprintf(out, HOST_TEXT_MAX, "%s%s:%u", star, row->name, row->port);
+	if (wildcard && refuse_public_suffix(text, base, e) < 0)
+		return -1;
+	if (asprintf(&out, "%s%s", wildcard ? "*." : "", base) < 0)
+		return err_set(e, ERR_FAIL, "out of memory");
+	h->name = out;
+	return 0;
 }
 
 int host_check_connect_to(const char *text, struct err *e)

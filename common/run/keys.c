@@ -123,7 +123,7 @@ static int by_name(const void *a, const void *b)
 }
 
 static int plan_one(
-	struct state *st, struct key_plan *plan, const struct expert_host *h, struct err *e)
+	struct state *st, struct key_plan *plan, const struct bound_host *h, struct err *e)
 {
 	struct key_want *w = &plan->v[plan->n];
 	if (!h->credential_name || key_plan_find(plan, h->credential_name))

@@ -5,17 +5,17 @@
 
 #define GATE_SLACK_MS 500 /* the code's own deadline is to end it, not the gate's */
 
-static struct gate_row row_of(const struct expert_host *h, const struct call_keys *keys)
+static struct gate_row row_of(const struct bound_host *h, const struct call_keys *keys)
 {
 	const struct call_key *k =
 		h->credential_name ? call_keys_find(keys, h->credential_name) : NULL;
-	return (struct gate_row){.host = h->name,
-		.port = (uint16_t)h->port,
-		.is_default = h->port == 443,
-		.plain = h->plain,
-		.allow_private = h->allow_private,
-		.connect_to = h->connect_to,
-		.ca = h->ca,
+	return (struct gate_row){.host = h->host.name,
+		.port = h->host.port,
+		.is_default = h->host.port == 443,
+		.plain = h->host.plain,
+		.allow_private = h->host.route.allow_private,
+		.connect_to = h->host.route.connect_to,
+		.ca = h->host.route.ca,
 		.key = k ? k->name : NULL};
 }
 

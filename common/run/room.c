@@ -203,11 +203,11 @@ static int places_of(struct places *p, const struct room_spec *spec, struct err 
 		add_port(p, 443);
 	}
 	for (size_t i = 0; i < spec->nhosts; i++) {
-		const char *name = spec->hosts[i].name;
-		struct strv *list = name[0] == '*' ? &p->wildcards : &p->names;
-		if (!strv_has(list, name))
-			strv_add(list, name);
-		add_port(p, spec->hosts[i].port);
+		const struct host *h = &spec->hosts[i].host;
+		struct strv *list = host_is_wildcard(h) ? &p->wildcards : &p->names;
+		if (!strv_has(list, h->name))
+			strv_add(list, h->name);
+		add_port(p, h->port);
 	}
 	return p->names.failed || p->wildcards.failed ? err_set(e, ERR_FAIL, "out of memory") : 0;
 }

@@ -68,7 +68,7 @@ void room_reply_free(struct room_reply *reply);
 
 struct room_spec {
 	const struct tree *code;
-	const struct expert_host *hosts;
+	const struct bound_host *hosts;
 	size_t nhosts;
 	const char *const *preload;
 	size_t npreload;

@@ -26,7 +26,7 @@ struct going {
 	const struct run_request *rq;
 	const struct manifest_tool *tool;
 	struct run_outcome *out;
-	const struct expert_host *hosts; /* as of now */
+	const struct bound_host *hosts; /* as of now */
 	size_t nhosts;
 	const char *input;
 	size_t ninput;

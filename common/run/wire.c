@@ -33,8 +33,9 @@ const struct fields wire_reply = FIELDS('R', 1, FIELD_NUMBER(struct room_reply, 
 const struct fields wire_error = FIELDS('E', 1, FIELD_NUMBER(struct err, code),
 	FIELD_CHARS(struct err, msg), FIELD_CHARS(struct err, hint));
 
-static const struct fields host_fields = FIELDS_PART(
-	FIELD_TEXT(struct expert_host, name, TEXT_MAX), FIELD_NUMBER(struct expert_host, port));
+static const struct fields host_fields =
+	FIELDS_PART(FIELD_TEXT(struct bound_host, host.name, TEXT_MAX),
+		FIELD_NUMBER(struct bound_host, host.port));
 const struct fields wire_order = FIELDS('O', 1, FIELD_CHARS(struct keeper_spec, id),
 	FIELD_NUMBER(struct keeper_spec, idle_s), FIELD_NUMBER(struct keeper_spec, room.memory),
 	FIELD_TEXT(struct keeper_spec, room.share, TEXT_MAX),

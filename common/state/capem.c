@@ -5,15 +5,12 @@
 
 #define CAPEM_MAX ((size_t)1 << 20)
 
-/* By length, not as a string: what stands behind a NUL counts too. */
-static bool holds(const struct buf *b, const char *word)
-{
-	return b->len && memmem(b->data, b->len, word, strlen(word));
-}
-
+/* It is kept as text, so that nothing may stand behind a NUL. */
 int capem_check(const char *what, const struct buf *pem, struct err *e)
 {
-	if (holds(pem, "-----BEGIN CERTIFICATE-----") && !holds(pem, "PRIVATE KEY"))
+	const char *text = buf_str(pem);
+	if (strlen(text) == pem->len && strstr(text, "-----BEGIN CERTIFICATE-----") &&
+		!strstr(text, "PRIVATE KEY"))
 		return 0;
 	return err_set(e, ERR_USAGE, "not a file of PEM certificates: '%s'", what);
 }

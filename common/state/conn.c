@@ -1,6 +1,7 @@
 #include "state/conn.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "net/hostname.h"
 #include "net/http.h"
 #include "state/keyed.h"
 
@@ -17,9 +18,11 @@ static struct keyed keyed_of(int64_t id, const char *name)
 
 void conn_free(struct conn *c)
 {
+	free((char *)c->name);
+	free((char *)c->env);
+	free((char *)c->auth);
 	strv_free(&c->hosts);
-	free(c->connect_to);
-	free(c->ca);
+	route_free(&c->route);
 	*c = (struct conn){0};
 }
 
@@ -33,25 +36,16 @@ static int load_hosts(struct state *st, struct conn *c, struct err *e)
 /* The row's texts, which the query's next step would take away. */
 static int copy_row(struct query *q, struct conn *c, struct err *e)
 {
-	size_t n;
-	const void *ca = col_blob(q, 6, &n);
 	*c = (struct conn){.id = col_int(q, 0),
 		.version = col_int(q, 1),
-		.allow_private = col_int(q, 4),
+		.env = strdup(col_text(q, 2)),
+		.auth = strdup(col_text(q, 3)),
 		.has_value = col_int(q, 7),
-		.length = col_int(q, 8)};
-	snprintf(c->env, sizeof c->env, "%s", col_text(q, 2));
-	snprintf(c->auth, sizeof c->auth, "%s", col_text(q, 3));
-	snprintf(c->name, sizeof c->name, "%s", col_text(q, 9));
-	if (!col_null(q, 5))
-		c->connect_to = strdup(col_text(q, 5));
-	if (ca) {
-		c->ca = strndup(ca, n);
-		c->ca_len = n;
-	}
-	if ((!col_null(q, 5) && !c->connect_to) || (ca && !c->ca))
-		return err_set(e, ERR_FAIL, "out of memory");
-	return 0;
+		.length = col_int(q, 8),
+		.name = strdup(col_text(q, 9))};
+	if (route_read(q, 4, &c->route, e) < 0)
+		return -1;
+	return c->env && c->auth && c->name ? 0 : err_set(e, ERR_FAIL, "out of memory");
 }
 
 int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
@@ -82,13 +76,13 @@ bool conn_exists(struct state *st, const char *name)
 
 /* ---- what is refused ----------------------------------------------------------------------- */
 
-static int parse_host(const char *text, struct host_row *row, struct err *e)
+static int parse_host(const char *text, struct host *h, struct err *e)
 {
 	if (strchr(text, '*')) {
 		err_set(e, ERR_USAGE, "a connection has exact hosts, no wildcards: '%s'", text);
 		return err_hint(e, "name each host: --host A --host B");
 	}
-	return host_parse_row(text, row, e);
+	return host_parse(text, h, e);
 }
 
 static bool is_token(const char *s)
@@ -122,22 +116,23 @@ static int check_auth(const char *auth, struct err *e)
 	return err_hint(e, "--auth bearer, or --auth header:X-Api-Key");
 }
 
-int conn_check(const char *name, const struct conn_spec *s, struct err *e)
+int conn_check(const struct conn *c, struct err *e)
 {
-	struct host_row row;
-	if (name_check("connection", name, e) < 0 || check_auth(s->auth, e) < 0)
+	if (name_check("connection", c->name, e) < 0 || check_auth(c->auth, e) < 0)
 		return -1;
-	if (name_check_credential(s->env, e) < 0)
+	if (name_check_credential(c->env, e) < 0)
 		return err_wrap(e, "'--env'");
-	if (s->connect_to && host_check_connect_to(s->connect_to, e) < 0)
+	if (c->route.connect_to && host_check_connect_to(c->route.connect_to, e) < 0)
 		return -1;
-	if (!s->hosts->n || s->hosts->n > CONN_HOSTS_MAX) {
+	if (!c->hosts.n || c->hosts.n > CONN_HOSTS_MAX) {
 		err_set(e, ERR_USAGE, "a connection has 1 to %d hosts", CONN_HOSTS_MAX);
 		return err_hint(e, "--host api.example.com");
 	}
-	for (size_t i = 0; i < s->hosts->n; i++)
-		if (parse_host(s->hosts->v[i], &row, e) < 0)
+	for (size_t i = 0; i < c->hosts.n; i++) {
+		HOST_AUTO h = {0};
+		if (parse_host(c->hosts.v[i], &h, e) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -158,71 +153,78 @@ static int put_hosts(struct state *st, int64_t id, const struct strv *hosts, str
 	if (db_exec(st->db, e, "DELETE FROM connection_hosts WHERE connection = ?", "i", id) < 0)
 		return -1;
 	for (size_t i = 0; i < hosts->n; i++) {
-		struct host_row row;
-		if (parse_host(hosts->v[i], &row, e) < 0 ||
+		HOST_AUTO h = {0};
+		if (parse_host(hosts->v[i], &h, e) < 0 ||
 			db_exec(st->db, e,
 				"INSERT OR IGNORE INTO connection_hosts VALUES (?, ?, ?)", "isi",
-				id, row.name, (int64_t)row.port) < 0)
+				id, h.name, (int64_t)h.port) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static json_t *spec_detail(const struct conn_spec *s)
+static json_t *detail_of(const struct conn *c)
 {
+	const struct route *r = &c->route;
 	json_t *hosts = json_array();
-	for (size_t i = 0; i < s->hosts->n; i++)
-		json_array_append_new(hosts, json_string(s->hosts->v[i]));
-	return json_pack("{s:o,s:s,s:s,s:b,s:s?,s:b}", "hosts", hosts, "env", s->env, "auth",
-		s->auth, "allow_private", (int)s->allow_private, "connect_to", s->connect_to, "ca",
-		s->ca != NULL);
+	for (size_t i = 0; i < c->hosts.n; i++)
+		json_array_append_new(hosts, json_string(c->hosts.v[i]));
+	return json_pack("{s:o,s:s,s:s,s:b,s:s?,s:b}", "hosts", hosts, "env", c->env, "auth",
+		c->auth, "allow_private", (int)r->allow_private, "connect_to", r->connect_to, "ca",
+		r->ca != NULL);
 }
 
-static int insert_row(struct state *st, const char *name, const struct conn_spec *s,
-	const struct secret *value, struct err *e)
+static int put_row(struct state *st, const struct conn *c, struct err *e)
+{
+	const struct route *r = &c->route;
+	if (db_exec(st->db, e,
+		    "UPDATE connections SET env = ?, auth = ?, allow_private = ?, connect_to = ?, "
+		    "ca = ?, changed = ? WHERE id = ?",
+		    "ssisbii", c->env, c->auth, (int64_t)r->allow_private, r->connect_to,
+		    (const void *)r->ca, r->ca ? strlen(r->ca) : (size_t)0, clock_real_ms(),
+		    c->id) < 0)
+		return -1;
+	return put_hosts(st, c->id, &c->hosts, e);
+}
+
+static int insert_row(
+	struct state *st, const struct conn *c, const struct secret *value, struct err *e)
 {
 	int64_t now = clock_real_ms();
 	if (db_exec(st->db, e,
-		    "INSERT INTO connections (name, env, auth, allow_private, connect_to, ca, "
-		    "created, changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		    "sssisbii", name, s->env, s->auth, (int64_t)s->allow_private, s->connect_to,
-		    (const void *)s->ca, s->ca_len, now, now) < 0)
+		    "INSERT INTO connections (name, env, auth, created, changed) "
+		    "VALUES (?, ?, ?, ?, ?)",
+		    "sssii", c->name, c->env, c->auth, now, now) < 0)
 		return -1;
-	struct keyed k = keyed_of(db_last_id(st->db), name);
-	if (put_hosts(st, k.id, s->hosts, e) < 0)
+	struct conn made = *c;
+	made.id = db_last_id(st->db);
+	struct keyed k = keyed_of(made.id, made.name);
+	if (put_row(st, &made, e) < 0)
 		return -1;
 	return value ? keyed_put(st, &k, value, e) : 0;
 }
 
-int conn_add(struct state *st, const char *name, const struct conn_spec *s,
-	const struct secret *value, struct err *e)
+int conn_add(struct state *st, const struct conn *c, const struct secret *value, struct err *e)
 {
-	if (conn_check(name, s, e) < 0 || (value && conn_check_value(value, e) < 0) ||
+	if (conn_check(c, e) < 0 || (value && conn_check_value(value, e) < 0) ||
 		state_begin(st, e) < 0)
 		return -1;
 	int r = 0;
-	if (conn_exists(st, name)) {
-		err_set(e, ERR_CONFLICT, "there is a connection '%s' already", name);
+	if (conn_exists(st, c->name)) {
+		err_set(e, ERR_CONFLICT, "there is a connection '%s' already", c->name);
 		r = err_hint(e, "evctl-conn set %s, evctl-conn rotate %s, or add --if-missing",
-			name, name);
+			c->name, c->name);
 	}
 	if (r == 0)
-		r = insert_row(st, name, s, value, e);
-	return state_finish(st, r, "conn add", name, spec_detail(s), e);
+		r = insert_row(st, c, value, e);
+	return state_finish(st, r, "conn add", c->name, detail_of(c), e);
 }
 
-int conn_set(struct state *st, const struct conn *c, const struct conn_spec *s, struct err *e)
+int conn_set(struct state *st, const struct conn *c, struct err *e)
 {
-	if (conn_check(c->name, s, e) < 0 || state_begin(st, e) < 0)
+	if (conn_check(c, e) < 0 || state_begin(st, e) < 0)
 		return -1;
-	int r = db_exec(st->db, e,
-		"UPDATE connections SET env = ?, auth = ?, allow_private = ?, connect_to = ?, "
-		"ca = ?, changed = ? WHERE id = ?",
-		"ssisbii", s->env, s->auth, (int64_t)s->allow_private, s->connect_to,
-		(const void *)s->ca, s->ca_len, clock_real_ms(), c->id);
-	if (r == 0)
-		r = put_hosts(st, c->id, s->hosts, e);
-	return state_finish(st, r, "conn set", c->name, spec_detail(s), e);
+	return state_finish(st, put_row(st, c, e), "conn set", c->name, detail_of(c), e);
 }
 
 int conn_rotate(struct state *st, const struct conn *c, const struct secret *value, struct err *e)
@@ -318,13 +320,14 @@ int conn_revoke(struct state *st, const struct conn *c, const struct expert *x, 
 /* What a key of this connection reaches now, in the words of cred_scope(). */
 static json_t *scope_of(const struct conn *c)
 {
+	const struct route *r = &c->route;
 	json_t *out = json_array();
 	for (size_t i = 0; i < c->hosts.n; i++)
 		json_array_append_new(
 			out, json_sprintf("%s%s%s%s%s", c->hosts.v[i],
-				     c->allow_private ? " allow-private" : "",
-				     c->connect_to ? " connect-to " : "",
-				     c->connect_to ? c->connect_to : "", c->ca ? " ca" : ""));
+				     r->allow_private ? " allow-private" : "",
+				     r->connect_to ? " connect-to " : "",
+				     r->connect_to ? r->connect_to : "", r->ca ? " ca" : ""));
 	return out;
 }
 
@@ -478,7 +481,9 @@ static json_t *grants_of(struct state *st, int64_t id, struct err *e)
 
 static json_t *flags_of(struct query *q)
 {
-	json_t *flags = host_flags("", col_int(q, 4), false, col_text(q, 5), col_int(q, 6), false);
+	struct host h = {
+		.name = "", .route = {col_int(q, 4), col_text(q, 5), col_int(q, 6) ? "" : NULL}};
+	json_t *flags = host_flags(&h, false);
 	if (col_int(q, 7) && col_int(q, 9) < CRED_SHORT)
 		json_array_append_new(flags, json_string("! short"));
 	if (!col_int(q, 7))

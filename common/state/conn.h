@@ -13,43 +13,31 @@
 #include "state/host.h"
 #include "state/state.h"
 
-#define CONN_AUTH_MAX 80
 #define CONN_HOSTS_MAX 64
 #define CONN_BUILDER "builder" /* the reserved buyer: the builder's own value of a buyer's key */
 
+/* One that is found owns its texts; one made to be added or set from borrows them. */
 struct conn {
 	int64_t id, version;
-	char name[65], env[65];
-	char auth[CONN_AUTH_MAX]; /* "bearer" or "header:NAME" */
-	struct strv hosts;
-	bool allow_private;
-	char *connect_to; /* "ADDR:PORT" or NULL */
-	char *ca;	  /* PEM, ca_len bytes and a NUL; NULL: the system's roots */
-	size_t ca_len;
+	const char *name, *env;
+	const char *auth;  /* "bearer" or "header:NAME" */
+	struct strv hosts; /* at least one; to add or set: as people write them */
+	struct route route;
 	bool has_value;
 	int64_t length; /* of the builder's value, bytes */
 };
 #define CONN_AUTO __attribute__((cleanup(conn_free))) struct conn
 void conn_free(struct conn *c);
 
-/* What add and set write as a whole. Borrowed. */
-struct conn_spec {
-	const struct strv *hosts; /* as people write them, at least one */
-	const char *env, *auth;
-	bool allow_private;
-	const char *connect_to, *ca;
-	size_t ca_len;
-};
-
 /* Fills a zeroed conn; ERR_NOTFOUND with a near name, or the command that adds it. */
 int conn_find(struct state *st, const char *name, struct conn *c, struct err *e);
 bool conn_exists(struct state *st, const char *name);
 /* ERR_USAGE for what no connection may have: wildcards, names, auth styles, addresses. */
-int conn_check(const char *name, const struct conn_spec *s, struct err *e);
+int conn_check(const struct conn *c, struct err *e);
 /* value NULL: no key of the builder's; every grant is then the buyer's to pay. */
-int conn_add(struct state *st, const char *name, const struct conn_spec *s,
-	const struct secret *value, struct err *e);
-int conn_set(struct state *st, const struct conn *c, const struct conn_spec *s, struct err *e);
+int conn_add(struct state *st, const struct conn *c, const struct secret *value, struct err *e);
+/* Sets all but name and value of the connection c->id. */
+int conn_set(struct state *st, const struct conn *c, struct err *e);
 int conn_rotate(struct state *st, const struct conn *c, const struct secret *value, struct err *e);
 /* ERR_CONFLICT lists the experts that it is granted to. */
 int conn_remove(struct state *st, const struct conn *c, struct err *e);

@@ -92,13 +92,15 @@ static int create_rows(
 	if (expert_note_tools(st, id, m, e) < 0)
 		return -1;
 	for (size_t i = 0; i < m->hosts.n; i++) {
-		struct host h;
+		BOUND_HOST_AUTO h = {0};
+		char text[HOST_TEXT_MAX];
 		bool changed;
 		if (host_find(st, m->hosts.v[i], &h, e) < 0)
 			return err_wrap(e, "%s/%s: hosts", dir, MANIFEST_FILE);
 		if (put_attachment(st, id, h.id, true, &changed, e) < 0)
 			return -1;
-		json_array_append_new(hosts, json_string(h.text));
+		host_text(&h.host, text);
+		json_array_append_new(hosts, json_string(text));
 	}
 	return 0;
 }
@@ -126,7 +128,7 @@ int expert_set_dir(struct state *st, const struct expert *x, const char *dir,
 }
 
 /* An audit row is only written where something changed: attaching twice is one change. */
-static int put_attachments(struct state *st, const struct expert *x, const struct host *hosts,
+static int put_attachments(struct state *st, const struct expert *x, const struct bound_host *hosts,
 	size_t n, bool attach, bool *changed, struct err *e)
 {
 	JSON_AUTO names = json_array();
@@ -135,8 +137,10 @@ static int put_attachments(struct state *st, const struct expert *x, const struc
 		return -1;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		r = put_attachment(st, x->id, hosts[i].id, attach, &changed[i], e);
+		char text[HOST_TEXT_MAX];
+		host_text(&hosts[i].host, text);
 		if (r == 0 && changed[i])
-			json_array_append_new(names, json_string(hosts[i].text));
+			json_array_append_new(names, json_string(text));
 	}
 	if (r == 0 && json_array_size(names) == 0) {
 		state_leave(st);
@@ -146,14 +150,14 @@ static int put_attachments(struct state *st, const struct expert *x, const struc
 		json_pack("{s:O}", "hosts", names), e);
 }
 
-int expert_attach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
-	bool *changed, struct err *e)
+int expert_attach(struct state *st, const struct expert *x, const struct bound_host *hosts,
+	size_t n, bool *changed, struct err *e)
 {
 	return put_attachments(st, x, hosts, n, true, changed, e);
 }
 
-int expert_detach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
-	bool *changed, struct err *e)
+int expert_detach(struct state *st, const struct expert *x, const struct bound_host *hosts,
+	size_t n, bool *changed, struct err *e)
 {
 	return put_attachments(st, x, hosts, n, false, changed, e);
 }

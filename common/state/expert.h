@@ -32,21 +32,6 @@ struct expert {
 	int last_version; /* 0: never published */
 };
 
-struct expert_host {
-	char *name; /* as stored: "x" or "*.x" */
-	int port;   /* 443 also opens 80 */
-	bool plain, allow_private;
-	char *connect_to; /* "ADDR:PORT" or NULL */
-	char *ca;	  /* PEM, ca_n bytes and a NUL; NULL: the system's roots */
-	size_t ca_n;
-	int64_t credential;    /* credentials.id, 0: egress only */
-	char *credential_name; /* NULL: egress only */
-	bool buyer_pays;       /* the credential's payer is 'buyer' */
-	bool sealed;	       /* the credential's */
-	bool has_value;	       /* a stored value is there (never so where the buyer pays) */
-	int length;	       /* of the stored value, bytes */
-};
-
 struct expert_view {
 	int64_t id;
 	char *name;
@@ -55,8 +40,8 @@ struct expert_view {
 	bool forced;	  /* published in spite of a red verdict */
 	int64_t snapshot; /* snapshots.id, 0: the draft */
 	struct manifest m;
-	struct tree t;		   /* empty when loaded without code */
-	struct expert_host *hosts; /* by name and port */
+	struct tree t;		  /* empty when loaded without code */
+	struct bound_host *hosts; /* by name and port */
 	size_t nhosts;
 	json_t *reads; /* verify/findings.h; of a snapshot always, of a draft once looked for */
 };
@@ -83,12 +68,8 @@ int expert_load_meta(
 
 /* Appends the hosts of the view's snapshot, or of the draft of expert v->id; part of loading. */
 int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e);
-/* Appends one host as it is declared now. */
-int expert_load_host(struct state *st, struct expert_view *v, int64_t host, struct err *e);
-/* The host as "x", "x:8443", "*.x". out holds HOST_TEXT_MAX. */
-void expert_host_text(const struct expert_host *h, char *out);
-/* Its flags, as host_flags() words them. */
-json_t *expert_host_flags(const struct expert_host *h);
+/* Appends one, which becomes the view's. */
+int expert_add_host(struct expert_view *v, struct bound_host *h, struct err *e);
 
 /*
  * Refuses (ERR_USAGE) a directory that holds the state or a private key: its files would reach the
@@ -109,10 +90,10 @@ int expert_create(struct state *st, const char *dir, const struct manifest *m, s
 int expert_set_dir(struct state *st, const struct expert *x, const char *dir,
 	const struct manifest *m, struct err *e);
 /* All of the hosts or none; changed[i] is false where it was so already. */
-int expert_attach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
-	bool *changed, struct err *e);
-int expert_detach(struct state *st, const struct expert *x, const struct host *hosts, size_t n,
-	bool *changed, struct err *e);
+int expert_attach(struct state *st, const struct expert *x, const struct bound_host *hosts,
+	size_t n, bool *changed, struct err *e);
+int expert_detach(struct state *st, const struct expert *x, const struct bound_host *hosts,
+	size_t n, bool *changed, struct err *e);
 /*
  * Freezes a draft view into the next version and makes that the published one. Needs no private
  * key. findings (verify/findings.h) stays the caller's.

@@ -16,10 +16,7 @@
 void expert_view_free(struct expert_view *v)
 {
 	for (size_t i = 0; i < v->nhosts; i++) {
-		free(v->hosts[i].name);
-		free(v->hosts[i].connect_to);
-		free(v->hosts[i].ca);
-		free(v->hosts[i].credential_name);
+		bound_host_free(&v->hosts[i]);
 	}
 	free(v->hosts);
 	free(v->name);
@@ -28,20 +25,6 @@ void expert_view_free(struct expert_view *v)
 	tree_free(&v->t);
 	json_decref(v->reads);
 	*v = (struct expert_view){0};
-}
-
-void expert_host_text(const struct expert_host *h, char *out)
-{
-	if (h->port == 443)
-		snprintf(out, HOST_TEXT_MAX, "%s", h->name);
-	else
-		snprintf(out, HOST_TEXT_MAX, "%s:%d", h->name, h->port);
-}
-
-json_t *expert_host_flags(const struct expert_host *h)
-{
-	return host_flags(h->name, h->allow_private, h->plain, h->connect_to, h->ca != NULL,
-		h->credential != 0);
 }
 
 /* ---- the directory of a draft -------------------------------------------------------------- */
@@ -127,82 +110,37 @@ int expert_read_dir(const struct invocation *in, const char *dir, char **real, s
 
 /* ---- views --------------------------------------------------------------------------------- */
 
-static char *dup_text(struct query *q, int i, bool *failed)
+int expert_add_host(struct expert_view *v, struct bound_host *h, struct err *e)
 {
-	const char *s = col_text(q, i);
-	char *copy = s ? strdup(s) : NULL;
-	*failed |= s && !copy;
-	return copy;
-}
-
-static char *dup_blob(struct query *q, int i, size_t *n, bool *failed)
-{
-	const void *p = col_blob(q, i, n);
-	if (!p)
-		return NULL;
-	char *copy = malloc(*n + 1);
-	*failed |= !copy;
-	if (!copy)
-		return NULL;
-	memcpy(copy, p, *n);
-	copy[*n] = '\0';
-	return copy;
-}
-
-static int add_host(struct expert_view *v, struct query *q, struct err *e)
-{
-	struct expert_host *more = reallocarray(v->hosts, v->nhosts + 1, sizeof *more);
-	if (!more)
+	struct bound_host *more = reallocarray(v->hosts, v->nhosts + 1, sizeof *more);
+	if (!more) {
+		bound_host_free(h);
 		return err_set(e, ERR_FAIL, "out of memory");
+	}
 	v->hosts = more;
-	bool failed = false;
-	struct expert_host *h = &more[v->nhosts++];
-	*h = (struct expert_host){.name = dup_text(q, 0, &failed),
-		.port = (int)col_int(q, 1),
-		.plain = col_int(q, 2),
-		.allow_private = col_int(q, 3),
-		.connect_to = dup_text(q, 4, &failed),
-		.credential = col_int(q, 6),
-		.credential_name = dup_text(q, 7, &failed),
-		.buyer_pays = col_int(q, 8),
-		.sealed = col_int(q, 9),
-		.has_value = col_int(q, 10) && !col_int(q, 8),
-		.length = (int)col_int(q, 11)};
-	h->ca = dup_blob(q, 5, &h->ca_n, &failed);
-	return failed ? err_set(e, ERR_FAIL, "out of memory") : 0;
+	more[v->nhosts++] = *h;
+	*h = (struct bound_host){0};
+	return 0;
 }
-
-#define HOST_COLUMNS                                                                         \
-	"SELECT h.name, h.port, h.plain, h.allow_private, h.connect_to, h.ca, "              \
-	"coalesce(c.id, 0), c.name, coalesce(c.payer = 'buyer', 0), coalesce(c.sealed, 0), " \
-	"c.value IS NOT NULL, coalesce(c.length, 0) FROM "
-#define CREDENTIAL_JOIN "LEFT JOIN credentials c ON c.id = h.credential "
 
 int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e)
 {
-	QUERY_AUTO q =
-		v->snapshot ? db_query(st->db, e,
-				      HOST_COLUMNS "snapshot_hosts h " CREDENTIAL_JOIN
-						   "WHERE h.snapshot = ? ORDER BY h.name, h.port",
-				      "i", v->snapshot)
-			    : db_query(st->db, e,
-				      HOST_COLUMNS
-				      "attachments a JOIN hosts h ON h.id = a.host " CREDENTIAL_JOIN
-				      "WHERE a.expert = ? ORDER BY h.name, h.port",
-				      "i", v->id);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		if (add_host(v, q, e) < 0)
-			return -1;
-	return r;
-}
-
-int expert_load_host(struct state *st, struct expert_view *v, int64_t host, struct err *e)
-{
+	static const char frozen[] = "SELECT " BOUND_HOST_COLUMNS " FROM snapshot_hosts h "
+				     "LEFT JOIN credentials c ON c.id = h.credential "
+				     "WHERE h.snapshot = ? ORDER BY h.name, h.port";
+	static const char attached[] =
+		"SELECT " BOUND_HOST_COLUMNS " FROM attachments a JOIN hosts h ON h.id = a.host "
+		"LEFT JOIN credentials c ON c.id = h.credential "
+		"WHERE a.expert = ? ORDER BY h.name, h.port";
 	QUERY_AUTO q = db_query(
-		st->db, e, HOST_COLUMNS "hosts h " CREDENTIAL_JOIN "WHERE h.id = ?", "i", host);
-	int r = q ? query_step(q, e) : -1;
-	return r > 0 ? add_host(v, q, e) : r;
+		st->db, e, v->snapshot ? frozen : attached, "i", v->snapshot ? v->snapshot : v->id);
+	int r = -1;
+	while (q && (r = query_step(q, e)) > 0) {
+		struct bound_host h;
+		if (bound_host_read(q, &h, e) < 0 || expert_add_host(v, &h, e) < 0)
+			return -1;
+	}
+	return r;
 }
 
 static int load_code(struct state *st, struct expert_view *v, struct query *q, struct err *e)

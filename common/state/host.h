@@ -1,41 +1,46 @@
 /*
- * Hosts, and what is bound to them. A host is a row (name, port); changes are as in state/cred.h.
+ * Hosts, and what is bound to them: those that are declared, and those frozen with a published
+ * version. Changes are as in state/cred.h.
  */
 #ifndef EVCTL_STATE_HOST_H
 #define EVCTL_STATE_HOST_H
 
-#include "net/hostname.h"
+#include "net/host.h"
 #include "state/cred.h"
 
-struct host_options {
-	bool allow_private, plain;
-	const char *connect_to; /* "ADDR:PORT" or NULL */
-	const char *ca;		/* PEM text or NULL */
-	size_t ca_len;
+struct bound_host {
+	struct host host;
+	int64_t id;		     /* of the declared one; 0 where it is a version's */
+	int64_t credential;	     /* credentials.id, 0: egress only */
+	const char *credential_name; /* NULL: egress only */
+	bool buyer_pays;	     /* the credential's payer is 'buyer' */
+	bool sealed;		     /* the credential's */
+	bool has_value;		     /* a stored value is there (never so where the buyer pays) */
+	int length;		     /* of the stored value, bytes */
 };
+#define BOUND_HOST_AUTO __attribute__((cleanup(bound_host_free))) struct bound_host
+void bound_host_free(struct bound_host *h);
 
-struct host {
-	int64_t id, credential; /* credential 0: egress only */
-	char text[HOST_TEXT_MAX];
-	char bound[65]; /* the credential's name or "" */
-	bool wildcard;
-};
+/* The columns of a query over hosts or snapshot_hosts `h` and credentials `c`, and its row. */
+#define BOUND_HOST_COLUMNS                                                                   \
+	"h.name, h.port, h.plain, h.allow_private, h.connect_to, h.ca, "                     \
+	"coalesce(c.id, 0), c.name, coalesce(c.payer = 'buyer', 0), coalesce(c.sealed, 0), " \
+	"c.value IS NOT NULL, coalesce(c.length, 0)"
+int bound_host_read(struct query *q, struct bound_host *h, struct err *e);
+/* allow_private, connect_to and ca from column i on. */
+int route_read(struct query *q, int i, struct route *r, struct err *e);
 
 /* By its text in any spelling; ERR_NOTFOUND with a near one or the command that adds it. */
-int host_find(struct state *st, const char *text, struct host *h, struct err *e);
-int host_add(struct state *st, const struct host_row *row, const struct host_options *o,
-	const struct cred *bind, struct err *e);
-/* Sets what is in `o` as a whole. */
-int host_set(struct state *st, const struct host *h, const struct host_options *o, struct err *e);
-int host_options_of(struct state *st, const struct host *h, struct host_options *o,
-	struct buf *keep, struct err *e);
-int host_remove(struct state *st, const struct host *h, struct err *e);
+int host_find(struct state *st, const char *text, struct bound_host *h, struct err *e);
+int host_add(struct state *st, const struct host *h, const struct cred *bind, struct err *e);
+/* Sets flags and route of `to` as a whole. */
+int host_set(struct state *st, const struct bound_host *h, const struct host *to, struct err *e);
+int host_remove(struct state *st, const struct bound_host *h, struct err *e);
 /* c NULL clears. */
-int host_bind(struct state *st, const struct host *h, const struct cred *c, struct err *e);
-/* "! wildcard", "! allow-private", "! plain", "! connect-to ADDR:PORT" and "ca" of a host. */
-json_t *host_flags(const char *name, bool allow_private, bool plain, const char *connect_to,
-	bool ca, bool bound);
-/* text NULL: all. */
-json_t *host_list(struct state *st, const struct host *only, struct err *e);
+int host_bind(struct state *st, const struct bound_host *h, const struct cred *c, struct err *e);
+/* "! wildcard", "! allow-private", "! plain", "! connect-to ADDR:PORT" and "own CA". */
+json_t *host_flags(const struct host *h, bool bound);
+/* NULL: all. */
+json_t *host_list(struct state *st, const struct bound_host *only, struct err *e);
 
 #endif

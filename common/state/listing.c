@@ -24,10 +24,10 @@ static json_t *tools_of(const struct manifest *m)
 	return a;
 }
 
-static json_t *host_text(const struct expert_host *h)
+static json_t *text_of(const struct bound_host *h)
 {
 	char text[HOST_TEXT_MAX];
-	expert_host_text(h, text);
+	host_text(&h->host, text);
 	return json_string(text);
 }
 
@@ -35,8 +35,9 @@ static json_t *hosts_of(const struct expert_view *v)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < v->nhosts; i++)
-		json_array_append_new(a, json_pack("{s:o,s:o}", "host", host_text(&v->hosts[i]),
-						 "flags", expert_host_flags(&v->hosts[i])));
+		json_array_append_new(
+			a, json_pack("{s:o,s:o}", "host", text_of(&v->hosts[i]), "flags",
+				   host_flags(&v->hosts[i].host, v->hosts[i].credential != 0)));
 	return a;
 }
 
@@ -46,7 +47,7 @@ static json_t *keys_of(const struct expert_view *v)
 	json_t *by_name = json_object(), *a = json_array(), *hosts;
 	const char *name;
 	for (size_t i = 0; i < v->nhosts; i++) {
-		const struct expert_host *h = &v->hosts[i];
+		const struct bound_host *h = &v->hosts[i];
 		if (!h->buyer_pays)
 			continue;
 		hosts = json_object_get(by_name, h->credential_name);
@@ -54,7 +55,7 @@ static json_t *keys_of(const struct expert_view *v)
 			hosts = json_array();
 			json_object_set_new(by_name, h->credential_name, hosts);
 		}
-		json_array_append_new(hosts, host_text(h));
+		json_array_append_new(hosts, text_of(h));
 	}
 	json_object_foreach(by_name, name, hosts)
 		json_array_append_new(a, json_pack("{s:s,s:O}", "name", name, "hosts", hosts));

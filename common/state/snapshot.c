@@ -170,27 +170,16 @@ static int put_snapshot(struct state *st, const struct expert_view *v, const jso
 		clock_real_ms());
 }
 
-static int put_host(struct state *st, int64_t snapshot, const struct expert_host *h, struct err *e)
+static int put_host(struct state *st, int64_t snapshot, const struct bound_host *b, struct err *e)
 {
+	const struct host *h = &b->host;
+	const struct route *r = &h->route;
 	return db_exec(st->db, e,
 		"INSERT INTO snapshot_hosts (snapshot, name, port, plain, allow_private, "
-		"connect_to, "
-		"ca, credential) VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0))",
+		"connect_to, ca, credential) VALUES (?, ?, ?, ?, ?, ?, ?, nullif(?, 0))",
 		"isiiisbi", snapshot, h->name, (int64_t)h->port, (int64_t)h->plain,
-		(int64_t)h->allow_private, h->connect_to, (const void *)h->ca, h->ca_n,
-		h->credential);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_host(const struct expert_host *a, const struct expert_host *b)
-{
-	return strcmp(a->name, b->name) == 0 && a->port == b->port && a->plain == b->plain &&
-	       a->allow_private == b->allow_private && same_text(a->connect_to, b->connect_to) &&
-	       same_text(a->ca, b->ca) && a->credential == b->credential;
+		(int64_t)r->allow_private, r->connect_to, (const void *)r->ca,
+		r->ca ? strlen(r->ca) : (size_t)0, b->credential);
 }
 
 /*
@@ -204,7 +193,8 @@ static int check_unchanged(struct state *st, const struct expert_view *v, struct
 		return -1;
 	bool same = now.nhosts == v->nhosts;
 	for (size_t i = 0; same && i < v->nhosts; i++)
-		same = same_host(&now.hosts[i], &v->hosts[i]);
+		same = host_same(&now.hosts[i].host, &v->hosts[i].host) &&
+		       now.hosts[i].credential == v->hosts[i].credential;
 	if (same)
 		return 0;
 	err_set(e, ERR_BUSY, "the hosts of expert '%s' changed meanwhile", v->name);
@@ -247,7 +237,7 @@ int expert_publish(struct state *st, const struct expert_view *v, const json_t *
 	json_t *hosts = json_array();
 	for (size_t i = 0; i < v->nhosts; i++) {
 		char text[HOST_TEXT_MAX];
-		expert_host_text(&v->hosts[i], text);
+		host_text(&v->hosts[i].host, text);
 		json_array_append_new(hosts, json_string(text));
 	}
 	return state_finish(st, r, "expert publish", v->name,

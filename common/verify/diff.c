@@ -57,28 +57,29 @@ static json_t *diff_tools(const struct manifest *a, const struct manifest *b)
 
 /* ---- hosts --------------------------------------------------------------------------------- */
 
-static const struct expert_host *find_host(const struct expert_view *v, const struct expert_host *h)
+static const struct bound_host *find_host(const struct expert_view *v, const struct bound_host *h)
 {
 	for (size_t i = 0; i < v->nhosts; i++)
-		if (v->hosts[i].port == h->port && strcmp(v->hosts[i].name, h->name) == 0)
+		if (host_is(&v->hosts[i].host, &h->host))
 			return &v->hosts[i];
 	return NULL;
 }
 
-static json_t *host_changes(const struct expert_host *a, const struct expert_host *b)
+static json_t *host_changes(const struct host *a, const struct host *b)
 {
+	const struct route *was = &a->route, *now = &b->route;
 	json_t *what = json_array();
-	add_if(what, a->allow_private != b->allow_private, "allow-private");
+	add_if(what, was->allow_private != now->allow_private, "allow-private");
 	add_if(what, a->plain != b->plain, "plain");
-	add_if(what, !same_text(a->connect_to, b->connect_to), "connect-to");
-	add_if(what, !same_text(a->ca, b->ca), "ca");
+	add_if(what, !same_text(was->connect_to, now->connect_to), "connect-to");
+	add_if(what, !same_text(was->ca, now->ca), "ca");
 	return what;
 }
 
-static void add_host_text(json_t *array, bool differs, const struct expert_host *h)
+static void add_host_text(json_t *array, bool differs, const struct bound_host *h)
 {
 	char text[HOST_TEXT_MAX];
-	expert_host_text(h, text);
+	host_text(&h->host, text);
 	add_if(array, differs, text);
 }
 
@@ -89,10 +90,10 @@ static json_t *diff_hosts(const struct expert_view *a, const struct expert_view 
 		add_host_text(added, !find_host(a, &b->hosts[i]), &b->hosts[i]);
 	for (size_t i = 0; i < a->nhosts; i++) {
 		char text[HOST_TEXT_MAX];
-		const struct expert_host *now = find_host(b, &a->hosts[i]);
+		const struct bound_host *now = find_host(b, &a->hosts[i]);
 		add_host_text(removed, !now, &a->hosts[i]);
-		json_t *what = now ? host_changes(&a->hosts[i], now) : json_array();
-		expert_host_text(&a->hosts[i], text);
+		json_t *what = now ? host_changes(&a->hosts[i].host, &now->host) : json_array();
+		host_text(&a->hosts[i].host, text);
 		if (json_array_size(what))
 			json_array_append_new(
 				changed, json_pack("{s:s,s:O}", "host", text, "what", what));
@@ -106,10 +107,10 @@ static json_t *diff_bindings(const struct expert_view *a, const struct expert_vi
 	json_t *out = json_array();
 	for (size_t i = 0; i < a->nhosts; i++) {
 		char text[HOST_TEXT_MAX];
-		const struct expert_host *was = &a->hosts[i], *now = find_host(b, was);
+		const struct bound_host *was = &a->hosts[i], *now = find_host(b, was);
 		if (!now || was->credential == now->credential)
 			continue;
-		expert_host_text(was, text);
+		host_text(&was->host, text);
 		json_array_append_new(
 			out, json_pack("{s:s,s:s?,s:s?}", "host", text, "published",
 				     was->credential_name, "draft", now->credential_name));

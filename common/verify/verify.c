@@ -17,11 +17,10 @@ static bool is_required(const json_t *read)
 /* A key is supplied by an attached host that is bound to it, once there is a value or a payer for
  * one.
  */
-static const struct expert_host *supplier(
-	const struct expert_host *hosts, size_t n, const char *name)
+static const struct bound_host *supplier(const struct bound_host *hosts, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct expert_host *h = &hosts[i];
+		const struct bound_host *h = &hosts[i];
 		if (h->credential_name && strcmp(h->credential_name, name) == 0 &&
 			(h->buyer_pays || h->has_value))
 			return h;
@@ -29,12 +28,12 @@ static const struct expert_host *supplier(
 	return NULL;
 }
 
-static json_t *host_or_null(const struct expert_host *h)
+static json_t *host_or_null(const struct bound_host *h)
 {
 	char text[HOST_TEXT_MAX];
 	if (!h)
 		return json_null();
-	expert_host_text(h, text);
+	host_text(&h->host, text);
 	return json_string(text);
 }
 
@@ -60,7 +59,7 @@ static bool is_bound_here(const struct verify_input *in, const char *name)
 /* The one attached host that injects nothing, where there is just one: what is to be bound. */
 static void free_host(const struct verify_input *in, char out[HOST_TEXT_MAX])
 {
-	const struct expert_host *only = NULL;
+	const struct bound_host *only = NULL;
 	size_t n = 0;
 	for (size_t i = 0; i < in->nhosts; i++) {
 		if (in->hosts[i].credential)
@@ -69,7 +68,7 @@ static void free_host(const struct verify_input *in, char out[HOST_TEXT_MAX])
 		n++;
 	}
 	if (n == 1)
-		expert_host_text(only, out);
+		host_text(&only->host, out);
 	else
 		snprintf(out, HOST_TEXT_MAX, "HOST");
 }
@@ -135,7 +134,7 @@ static json_t *reads_of(const struct verify_input *in)
 	size_t i;
 	json_array_foreach(json_object_get(in->findings, "reads"), i, r)
 	{
-		const struct expert_host *h =
+		const struct bound_host *h =
 			supplier(in->hosts, in->nhosts, json_text_of(r, "name"));
 		add_per_tool(out, json_object_get(r, "tools"),
 			json_pack("{s:O,s:O,s:O,s:O,s:n,s:o}", "name", json_object_get(r, "name"),
@@ -193,7 +192,7 @@ static json_t *unused_of(const struct verify_input *in)
 {
 	json_t *out = json_array();
 	for (size_t i = 0; i < in->nhosts; i++) {
-		const struct expert_host *h = &in->hosts[i];
+		const struct bound_host *h = &in->hosts[i];
 		if (h->credential_name && !is_read(in->findings, h->credential_name))
 			json_array_append_new(
 				out, json_pack("{s:s,s:o}", "name", h->credential_name, "host",
@@ -227,18 +226,18 @@ static void add_flag(json_t *out, json_t *flag)
 	json_array_append_new(out, flag);
 }
 
-static void add_host_flags(json_t *out, const struct expert_host *h)
+static void add_host_flags(json_t *out, const struct bound_host *h)
 {
 	char text[HOST_TEXT_MAX];
-	expert_host_text(h, text);
-	if (h->name[0] == '*')
+	host_text(&h->host, text);
+	if (host_is_wildcard(&h->host))
 		add_flag(out, json_sprintf("! wildcard %s%s", text,
 				      h->credential ? " injects a key" : ""));
-	if (h->allow_private)
+	if (h->host.route.allow_private)
 		add_flag(out, json_sprintf("! allow-private %s", text));
-	if (h->plain)
+	if (h->host.plain)
 		add_flag(out, json_sprintf("! plain %s", text));
-	if (h->connect_to)
+	if (h->host.route.connect_to)
 		add_flag(out, json_sprintf("! connect-to %s", text));
 	if (h->credential && !h->buyer_pays && h->has_value && h->length < CRED_SHORT)
 		add_flag(out, json_sprintf("! short %s", h->credential_name));

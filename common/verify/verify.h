@@ -21,7 +21,7 @@ struct verify_input {
 	const char *expert; /* its name */
 	bool registered;    /* `evctl-expert attach` would find it */
 	const json_t *findings;
-	const struct expert_host *hosts;
+	const struct bound_host *hosts;
 	size_t nhosts;
 	const struct verify_key *keys; /* sorted by name; those that findings read */
 	size_t nkeys;

@@ -248,6 +248,9 @@ with T() as t:
             says="not a file of PEM certificates")
     t.fails(2, "the same by evctl-conn", "evctl-conn", "add", "both", "--host", "both.example", "--env", "B",
             "--auth", "bearer", "--no-key", "--ca-file", t.dir / "both.pem", says="not a file of PEM certificates")
+    (t.dir / "nul.pem").write_bytes((t.dir / "ca.pem").read_bytes() + b"\0" + (t.dir / "k.pem").read_bytes())
+    t.fails(2, "behind a NUL too", "evctl-host", "add", "nul.example", "--ca-file", t.dir / "nul.pem",
+            says="not a file of PEM certificates")
     text = export()
     (t.dir / "ca.pem").unlink()
     write(text)

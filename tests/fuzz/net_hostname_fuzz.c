@@ -33,18 +33,18 @@ static void check_name(const char *name)
 
 static void check_row(const char *text)
 {
-	struct host_row row, row2;
+	HOST_AUTO h = {0}, again = {0};
 	struct err e = {0};
 	char out[HOST_TEXT_MAX], out2[HOST_TEXT_MAX];
-	if (host_parse_row(text, &row, &e) < 0) {
+	if (host_parse(text, &h, &e) < 0) {
 		must(e.code == ERR_USAGE && e.msg[0]);
 		return;
 	}
-	check_name(row.name);
-	must(row.port && row.is_default == (row.port == 443));
-	host_row_text(&row, out);
-	must(host_parse_row(out, &row2, &e) == 0);
-	host_row_text(&row2, out2);
+	check_name(host_is_wildcard(&h) ? h.name + 2 : h.name);
+	must(h.port != 0);
+	host_text(&h, out);
+	must(host_parse(out, &again, &e) == 0);
+	host_text(&again, out2);
 	must(strcmp(out, out2) == 0);
 }
 

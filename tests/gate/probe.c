@@ -33,12 +33,12 @@ static void host(const char *hex)
 static void row(const char *hex)
 {
 	char raw[2048], out[HOST_TEXT_MAX];
-	struct host_row r;
+	HOST_AUTO h = {0};
 	struct err e = {0};
 	unhex(hex, raw, sizeof raw);
-	int rc = host_parse_row(raw, &r, &e);
+	int rc = host_parse(raw, &h, &e);
 	if (rc == 0)
-		host_row_text(&r, out);
+		host_text(&h, out);
 	printf("%s %s\n", rc == 0 ? "ok" : "no", rc == 0 ? out : "refused");
 }
 

@@ -144,12 +144,13 @@ static void check_hosts(struct tap *t, const struct applyfile *a)
 		return;
 	const struct apply_host *h = &a->hosts[0];
 	ok(t, same(h->host, "api.x.example") && same(h->bind, "CRM_KEY"), "host and bind");
-	ok(t, h->allow_private && !h->plain, "flags");
-	ok(t, same(h->connect_to, "127.0.0.1:8443") && same(h->ca_file, "pki/root.pem"),
+	ok(t, h->route.allow_private && !h->plain, "flags");
+	ok(t, same(h->route.connect_to, "127.0.0.1:8443") && same(h->ca_file, "pki/root.pem"),
 		"the rest");
 	ok(t, h->line == 2 && h->col == 3, "place");
 	h = &a->hosts[1];
-	ok(t, !h->bind && !h->connect_to && !h->ca_file && !h->allow_private, "defaults");
+	ok(t, !h->bind && !h->route.connect_to && !h->ca_file && !h->route.allow_private,
+		"defaults");
 	ok(t, h->line == 4 && h->col == 3, "place of a block");
 }
 
@@ -176,7 +177,10 @@ static void check_connections(struct tap *t, const struct applyfile *a)
 		c[0].hosts.n == 2 && same(c[0].env, "MAPS_KEY") &&
 			same(c[0].auth, "header:X-Api-Key"),
 		"hosts, env, auth");
-	ok(t, c[0].allow_private && same(c[0].connect_to, "127.0.0.1:9") && c[0].ca_file, "flags");
+	ok(t,
+		c[0].route.allow_private && same(c[0].route.connect_to, "127.0.0.1:9") &&
+			c[0].ca_file,
+		"flags");
 	ok(t,
 		c[0].ngrants == 2 && same(c[0].grants[1].expert, "b") &&
 			same(c[0].grants[1].payer, "buyer") && c[0].grants[1].line == 22,

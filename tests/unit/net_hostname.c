@@ -140,13 +140,13 @@ static const struct {
 static void test_declared(struct tap *t)
 {
 	for (size_t i = 0; i < sizeof declared / sizeof declared[0]; i++) {
-		struct host_row row;
+		HOST_AUTO h = {0};
 		struct err e = {0};
 		char out[HOST_TEXT_MAX] = "";
-		int rc = host_parse_row(declared[i].in, &row, &e);
+		int rc = host_parse(declared[i].in, &h, &e);
 		if (declared[i].out) {
 			if (rc == 0)
-				host_row_text(&row, out);
+				host_text(&h, out);
 			is_text(t, rc == 0 ? out : e.msg, declared[i].out, declared[i].in);
 			continue;
 		}

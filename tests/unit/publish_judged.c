@@ -1,6 +1,7 @@
 /* What is frozen is what was judged: hosts that change between the two stop a publication. */
 #include "../lib/tap.h"
 #include "base/file.h"
+#include "net/hostname.h"
 #include "state/expert.h"
 #include "verify/check.h"
 
@@ -13,9 +14,8 @@ static struct tap tap;
 
 static int add_host(struct state *st, const char *name, struct err *e)
 {
-	struct host_row row;
-	struct host_options o = {0};
-	return host_parse_row(name, &row, e) < 0 ? -1 : host_add(st, &row, &o, NULL, e);
+	HOST_AUTO h = {0};
+	return host_parse(name, &h, e) < 0 ? -1 : host_add(st, &h, NULL, e);
 }
 
 static int make_expert(struct state *st, const char *dir, struct err *e)
@@ -63,15 +63,18 @@ static void test_change(
 
 static int set_plain(struct state *st, struct err *e)
 {
-	struct host h;
-	struct host_options o = {.plain = true};
-	return host_find(st, "h.example", &h, e) < 0 ? -1 : host_set(st, &h, &o, e);
+	BOUND_HOST_AUTO h = {0};
+	if (host_find(st, "h.example", &h, e) < 0)
+		return -1;
+	struct host to = h.host;
+	to.plain = true;
+	return host_set(st, &h, &to, e);
 }
 
 static int attach_another(struct state *st, struct err *e)
 {
 	EXPERT_AUTO x = {0};
-	struct host h;
+	BOUND_HOST_AUTO h = {0};
 	bool changed;
 	if (add_host(st, "i.example", e) < 0 || host_find(st, "i.example", &h, e) < 0 ||
 		expert_find(st, "x", &x, e) < 0)
@@ -81,7 +84,7 @@ static int attach_another(struct state *st, struct err *e)
 
 static int bind_key(struct state *st, struct err *e)
 {
-	struct host h;
+	BOUND_HOST_AUTO h = {0};
 	struct cred c;
 	if (cred_add(st, "K", true, false, false, NULL, e) < 0 || cred_find(st, "K", &c, e) < 0 ||
 		host_find(st, "h.example", &h, e) < 0)

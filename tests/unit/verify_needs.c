@@ -34,17 +34,16 @@ static json_t *findings(void)
 	return j;
 }
 
-static struct expert_host host(const char *name, const char *credential, bool buyer, bool value)
+static struct bound_host host(const char *name, const char *credential, bool buyer, bool value)
 {
-	return (struct expert_host){.name = strdup(name),
-		.port = 443,
+	return (struct bound_host){.host = {.name = strdup(name), .port = 443},
 		.credential = credential ? 1 : 0,
 		.credential_name = credential ? strdup(credential) : NULL,
 		.buyer_pays = buyer,
 		.has_value = value};
 }
 
-static void add_host(struct expert_view *v, struct expert_host h)
+static void add_host(struct expert_view *v, struct bound_host h)
 {
 	v->hosts = reallocarray(v->hosts, v->nhosts + 1, sizeof h);
 	v->hosts[v->nhosts++] = h;
