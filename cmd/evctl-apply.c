@@ -2,6 +2,7 @@
 #include "apply/apply.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/cli.h"
 #include "state/livenames.h"
 
 #include <stdio.h>
@@ -75,7 +76,7 @@ static int export_state(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	BUF_AUTO out = {.limit = EXPORT_MAX};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *all = apply_export(&st, e);
 	if (!all)
@@ -118,7 +119,7 @@ static int run(struct invocation *in, struct err *e)
 	}
 	if (read_text(o.file, &text, e) < 0 ||
 		applyfile_parse(&a, o.file, text.data, text.len, e) < 0 ||
-		state_open(&st, in, STATE_WRITE, e) < 0)
+		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
 	if (o.prune && !o.dry &&
 		program_confirm(in, e, "remove what '%s' does not name", o.file) < 0)

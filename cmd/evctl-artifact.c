@@ -2,6 +2,7 @@
 #include "archive/archive.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/cli.h"
 #include "run/place.h"
 #include "state/livenames.h"
 #include "state/objects.h"
@@ -28,7 +29,7 @@ static int open_state(struct state *st, const struct invocation *in, struct err 
 {
 	struct err quiet = {0};
 	const char *buyer = opt(in, "buyer");
-	if ((buyer && name_check("buyer", buyer, e) < 0) || state_open(st, in, STATE_WRITE, e) < 0)
+	if ((buyer && name_check("buyer", buyer, e) < 0) || cli_state(st, in, STATE_WRITE, e) < 0)
 		return -1;
 	session_sweep(st, &quiet);
 	return 0;

@@ -1,5 +1,6 @@
 /* evctl-bind: which credential a host injects. */
 #include "base/output.h"
+#include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/host.h"
 
@@ -25,7 +26,7 @@ static int run_set(struct invocation *in, struct err *e)
 	BOUND_HOST_AUTO h = {0};
 	struct cred c;
 	char line[512], text[HOST_TEXT_MAX];
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0 ||
 		cred_find(&st, arg(in, 1), &c, e) < 0)
 		return -1;
 	host_text(&h.host, text);
@@ -49,7 +50,7 @@ static int run_clear(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	BOUND_HOST_AUTO h = {0};
 	char line[512], text[HOST_TEXT_MAX];
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0)
 		return -1;
 	if (h.credential && host_bind(&st, &h, NULL, e) < 0)
 		return -1;
@@ -61,7 +62,7 @@ static int run_clear(struct invocation *in, struct err *e)
 static int run_list(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	JSON_AUTO rows = host_list(&st, NULL, e);
 	json_t *bound = json_array(), *row;

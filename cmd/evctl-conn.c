@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "broker/call.h"
+#include "cli/cli.h"
 #include "run/source.h"
 #include "state/capem.h"
 #include "state/conn.h"
@@ -87,7 +88,7 @@ static int run_add(struct invocation *in, struct err *e)
 		.env = opt(in, "env"),
 		.auth = opt(in, "auth"),
 		.route = {opt_flag(in, "allow-private"), opt(in, "connect-to"), NULL}};
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || need_options(in, &hosts, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || need_options(in, &hosts, e) < 0 ||
 		check_key_options(in, e) < 0 || conn_check(&c, e) < 0)
 		return -1;
 	if (opt(in, "ca-file")) {
@@ -99,7 +100,7 @@ static int run_add(struct invocation *in, struct err *e)
 	if (exists && opt_flag(in, "if-missing"))
 		return report(in, &st, name, "there already; nothing changed", e);
 	/* Where it exists, conn_add() says so: before a key is asked for in vain. */
-	if (!exists && !no_key && secret_input(in, "key", true, &value, e) < 0)
+	if (!exists && !no_key && cli_secret(in, "key", true, &value, e) < 0)
 		return -1;
 	if (conn_add(&st, &c, value.n ? &value : NULL, e) < 0)
 		return -1;
@@ -114,7 +115,7 @@ static int run_add(struct invocation *in, struct err *e)
 static int list_all(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *rows = conn_list(&st, NULL, e);
 	return rows ? output_list(in, columns, rows, e) : -1;
@@ -123,7 +124,7 @@ static int list_all(struct invocation *in, struct err *e)
 static int find(struct state *st, struct invocation *in, enum state_mode mode, struct conn *c,
 	struct err *e)
 {
-	if (state_open(st, in, mode, e) < 0)
+	if (cli_state(st, in, mode, e) < 0)
 		return -1;
 	return conn_find(st, arg(in, 0), c, e);
 }
@@ -181,7 +182,7 @@ static int run_rotate(struct invocation *in, struct err *e)
 	CONN_AUTO c = {0};
 	SECRET_AUTO value = {0};
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		secret_input(in, "new key", true, &value, e) < 0 ||
+		cli_secret(in, "new key", true, &value, e) < 0 ||
 		conn_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	warn_short(in, c.env, &value);
@@ -268,8 +269,7 @@ static int run_supply(struct invocation *in, struct err *e)
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	SECRET_AUTO value = {0};
-	if (find_for_buyer(&st, in, &c, &x, e) < 0 ||
-		secret_input(in, c.env, true, &value, e) < 0 ||
+	if (find_for_buyer(&st, in, &c, &x, e) < 0 || cli_secret(in, c.env, true, &value, e) < 0 ||
 		conn_supply(&st, &c, &x, opt(in, "buyer"), &value, e) < 0)
 		return -1;
 	warn_short(in, c.env, &value);
@@ -293,7 +293,7 @@ static int run_withdraw(struct invocation *in, struct err *e)
 
 static int unlocked(struct state *st, struct invocation *in, struct err *e)
 {
-	if (state_open(st, in, STATE_WRITE, e) < 0 || state_unlock(st, e) < 0)
+	if (cli_state(st, in, STATE_WRITE, e) < 0 || state_unlock(st, e) < 0)
 		return -1;
 	return upstream_init() == 0 ? 0 : err_set(e, ERR_FAIL, "cannot set up HTTP");
 }

@@ -1,5 +1,6 @@
 /* evctl-cred: credentials, the builder's own and what buyers supply. */
 #include "base/output.h"
+#include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/cred.h"
 
@@ -45,7 +46,7 @@ static int run_add(struct invocation *in, struct err *e)
 	const char *name = arg(in, 0), *payer = opt(in, "payer");
 	bool buyer = payer && strcmp(payer, "buyer") == 0, sealed = opt_flag(in, "sealed");
 	bool replace = opt_flag(in, "replace");
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || name_check_credential(name, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || name_check_credential(name, e) < 0)
 		return -1;
 	if (cred_exists(&st, name) && opt_flag(in, "if-missing"))
 		return report(in, &st, name, "there already; nothing changed", e);
@@ -58,7 +59,7 @@ static int run_add(struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "with payer buyer each buyer supplies the value");
 		return err_hint(e, "evctl-cred supply %s --expert E --buyer builder", name);
 	}
-	if (!buyer && secret_input(in, "value", sealed, &value, e) < 0)
+	if (!buyer && cli_secret(in, "value", sealed, &value, e) < 0)
 		return -1;
 	if (cred_add(&st, name, buyer, sealed, replace, buyer ? NULL : &value, e) < 0)
 		return -1;
@@ -73,7 +74,7 @@ static int run_add(struct invocation *in, struct err *e)
 static int run_list(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *rows = cred_list(&st, NULL, e);
 	return rows ? output_list(in, columns, rows, e) : -1;
@@ -82,7 +83,7 @@ static int run_list(struct invocation *in, struct err *e)
 static int find(struct state *st, struct invocation *in, enum state_mode mode, struct cred *c,
 	struct err *e)
 {
-	if (state_open(st, in, mode, e) < 0)
+	if (cli_state(st, in, mode, e) < 0)
 		return -1;
 	return cred_find(st, arg(in, 0), c, e);
 }
@@ -102,7 +103,7 @@ static int run_rotate(struct invocation *in, struct err *e)
 	SECRET_AUTO value = {0};
 	struct cred c;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		secret_input(in, "new value", c.sealed, &value, e) < 0 ||
+		cli_secret(in, "new value", c.sealed, &value, e) < 0 ||
 		cred_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	warn_short(in, c.name, &value);
@@ -161,7 +162,7 @@ static int run_supply(struct invocation *in, struct err *e)
 	SECRET_AUTO value = {0};
 	struct cred c;
 	if (need_both(in, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		secret_input(in, "value", c.sealed, &value, e) < 0 ||
+		cli_secret(in, "value", c.sealed, &value, e) < 0 ||
 		cred_supply(&st, &c, opt(in, "expert"), opt(in, "buyer"), &value, e) < 0)
 		return -1;
 	warn_short(in, c.name, &value);

@@ -1,5 +1,6 @@
 /* evctl-doctor: what this machine can enforce, how the state is, and the mend for the rest. */
 #include "base/output.h"
+#include "cli/cli.h"
 #include "doctor/health.h"
 #include "state/livenames.h"
 
@@ -49,10 +50,11 @@ static int run(struct invocation *in, struct err *e)
 {
 	JSON_AUTO rows = json_array();
 	JSON_AUTO fixed = json_array();
+	PLACE_AUTO place = {0};
 	size_t i, findings = 0;
 	json_t *row;
-	if (health_machine(rows, e) < 0 ||
-		health_state(in, opt_flag(in, "fix"), rows, fixed, e) < 0)
+	if (cli_place(in, &place, e) < 0 || health_machine(rows, e) < 0 ||
+		health_state(&place, opt_flag(in, "fix"), rows, fixed, e) < 0)
 		return -1;
 	json_array_foreach(rows, i, row) findings += !json_is_true(json_object_get(row, "ok"));
 	print_report(in, rows, fixed, findings);

@@ -1,6 +1,7 @@
 /* evctl-expert: sets of code tools, the hosts attached to them, and their published versions. */
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/cli.h"
 #include "run/keys.h"
 #include "state/livenames.h"
 #include "state/expert.h"
@@ -177,7 +178,7 @@ static int run_list(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	STRV_AUTO names = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0 || expert_names(&st, &names, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0 || expert_names(&st, &names, e) < 0)
 		return -1;
 	JSON_AUTO rows = json_array();
 	for (size_t i = 0; i < names.n; i++) {
@@ -212,7 +213,7 @@ static int show_diff(const struct invocation *in, struct state *st, const char *
 static int run_show(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	if (opt_flag(in, "diff"))
 		return show_diff(in, &st, arg(in, 0), e);
@@ -226,7 +227,7 @@ static int run_versions(struct invocation *in, struct err *e)
 		{"CREATED", "created"}, {NULL, NULL}};
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
 	json_t *rows = expert_versions(&st, &x, e);
 	return rows ? output_list(in, columns, rows, e) : -1;
@@ -239,7 +240,7 @@ static int run_listing(struct invocation *in, struct err *e)
 	EXPERT_AUTO x = {0};
 	EXPERT_VIEW_AUTO v = {0};
 	BUF_AUTO text = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
 	if (!x.published)
 		program_note(
@@ -273,11 +274,11 @@ static int need_dir(const struct invocation *in, const char **dir, struct err *e
 }
 
 /* The directory's expert.yaml must be this expert's: two names for one thing would be a trap. */
-static int read_named(const struct invocation *in, const char *name, const char *dir, char **real,
-	struct manifest *m, struct err *e)
+static int read_named(const struct invocation *in, const struct state *st, const char *name,
+	const char *dir, char **real, struct manifest *m, struct err *e)
 {
 	TREE_AUTO t = {0};
-	if (expert_read_dir(in, dir, real, m, &t, e) < 0)
+	if (expert_read_dir(&st->place, dir, real, m, &t, e) < 0)
 		return -1;
 	for (size_t i = 0; i < t.n; i++)
 		if (t.files[i].suspicious)
@@ -301,11 +302,11 @@ static int run_create(struct invocation *in, struct err *e)
 	struct err quiet = {0};
 	const char *name = arg(in, 0), *dir;
 	if (name_check("expert", name, e) < 0 || need_dir(in, &dir, e) < 0 ||
-		state_open(&st, in, STATE_WRITE, e) < 0)
+		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
 	if (opt_flag(in, "if-missing") && expert_find(&st, name, &x, &quiet) == 0)
 		return report(in, &st, name, "there already; nothing changed", e);
-	if (read_named(in, name, dir, &real, &m, e) < 0 || expert_create(&st, real, &m, e) < 0)
+	if (read_named(in, &st, name, dir, &real, &m, e) < 0 || expert_create(&st, real, &m, e) < 0)
 		return -1;
 	buf_addf(&line, "created expert %s: %zu tool%s, %zu host%s attached", name, m.ntools,
 		m.ntools == 1 ? "" : "s", m.hosts.n, m.hosts.n == 1 ? "" : "s");
@@ -320,9 +321,9 @@ static int run_set(struct invocation *in, struct err *e)
 	STR_AUTO real = NULL;
 	BUF_AUTO line = {0};
 	const char *dir;
-	if (need_dir(in, &dir, e) < 0 || state_open(&st, in, STATE_WRITE, e) < 0 ||
+	if (need_dir(in, &dir, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0 ||
 		expert_find(&st, arg(in, 0), &x, e) < 0 ||
-		read_named(in, x.name, dir, &real, &m, e) < 0 ||
+		read_named(in, &st, x.name, dir, &real, &m, e) < 0 ||
 		expert_set_dir(&st, &x, real, &m, e) < 0)
 		return -1;
 	buf_addf(&line, "expert %s now lives in %s", x.name, real);
@@ -353,7 +354,7 @@ static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
 		err_set(e, ERR_USAGE, "missing argument: HOST");
 		return err_hint(e, "evctl-host list");
 	}
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
 	struct bound_host *hosts = calloc(n, sizeof *hosts);
 	bool *changed = calloc(n, sizeof *changed);
@@ -439,7 +440,7 @@ static int run_publish(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
 	int version;
-	if (state_open(&st, in, STATE_WRITE, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 ||
 		expert_load(&st, arg(in, 0), EXPERT_DRAFT, &v, e) < 0)
 		return -1;
 	JSON_AUTO verdict = verify_view(&st, &v, true, e);
@@ -463,7 +464,7 @@ static int run_unpublish(struct invocation *in, struct err *e)
 	EXPERT_AUTO x = {0};
 	BUF_AUTO line = {0};
 	int was;
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		expert_unpublish(&st, &x, &was, e) < 0)
 		return -1;
 	if (was)
@@ -492,7 +493,7 @@ static int run_rm(struct invocation *in, struct err *e)
 	EXPERT_AUTO x = {0};
 	int64_t buyers = 0, versions = 0;
 	bool found;
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		check_users(&st, &x, -1, e) < 0 ||
 		db_number(st.db, e, &versions, &found,
 			"SELECT count(*) FROM snapshots WHERE expert = ?", "i", x.id) < 0 ||
@@ -520,7 +521,7 @@ static int run_rm_version(struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "not a version: '%.20s'", arg(in, 1));
 		return err_hint(e, "evctl-expert versions %s", arg(in, 0));
 	}
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		expert_check_version(&st, &x, (int)n, e) < 0 ||
 		program_confirm(in, e, "remove version %ld of expert '%s'", n, x.name) < 0 ||
 		expert_remove_version(&st, &x, (int)n, e) < 0)

@@ -1,6 +1,7 @@
 /* evctl-host: the hosts that code may reach, and what each injects. */
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/cli.h"
 #include "net/addr.h"
 #include "net/hostname.h"
 #include "state/capem.h"
@@ -58,7 +59,7 @@ static int run_add(struct invocation *in, struct err *e)
 	struct cred c;
 	char text[HOST_TEXT_MAX], line[512];
 	const char *bind = opt(in, "bind"), *ca = opt(in, "ca-file");
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || host_parse(arg(in, 0), &named, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_parse(arg(in, 0), &named, e) < 0)
 		return -1;
 	host_text(&named, text);
 	if (opt_flag(in, "if-missing") && host_find(&st, text, &old, &quiet) == 0)
@@ -80,7 +81,7 @@ static int run_add(struct invocation *in, struct err *e)
 static int run_list(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	json_t *rows = host_list(&st, NULL, e);
 	return rows ? output_list(in, columns, rows, e) : -1;
@@ -89,7 +90,7 @@ static int run_list(struct invocation *in, struct err *e)
 static int find(struct state *st, struct invocation *in, enum state_mode mode, struct bound_host *h,
 	struct err *e)
 {
-	if (state_open(st, in, mode, e) < 0)
+	if (cli_state(st, in, mode, e) < 0)
 		return -1;
 	return host_find(st, arg(in, 0), h, e);
 }

@@ -1,6 +1,7 @@
 /* evctl-log: what runs did, for the owner; and the audit trail. */
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/logexport.h"
 #include "state/run.h"
@@ -25,7 +26,7 @@ static const struct column audit_columns[] = {{"SEQ", "seq"}, {"AT", "at"}, {"AC
 static int open_state(struct state *st, const struct invocation *in, struct err *e)
 {
 	struct err quiet = {0};
-	if (state_open(st, in, STATE_WRITE, e) < 0)
+	if (cli_state(st, in, STATE_WRITE, e) < 0)
 		return -1;
 	session_sweep(st, &quiet);
 	return 0;
@@ -309,7 +310,7 @@ static int verify_audit(struct invocation *in, struct state *st, struct err *e)
 static int do_audit(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	if (opt_flag(in, "verify"))
 		return verify_audit(in, &st, e);

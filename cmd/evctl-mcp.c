@@ -1,4 +1,5 @@
 /* evctl-mcp: an expert as a Model Context Protocol server on stdio. */
+#include "cli/cli.h"
 #include "mcp/serve.h"
 #include "state/livenames.h"
 
@@ -14,14 +15,15 @@ static int version_of(const struct invocation *in, int *out, struct err *e)
 }
 
 /* What is offered is read once, without a key and without writing; then the state is closed. */
-static int look(const struct invocation *in, struct expert_view *v, struct err *e)
+static int look(const struct invocation *in, const struct state_place *place, struct expert_view *v,
+	struct err *e)
 {
 	STATE_AUTO st = {0};
 	int version;
 	const char *buyer = opt(in, "buyer");
 	if (buyer && name_check("buyer", buyer, e) < 0)
 		return -1;
-	if (version_of(in, &version, e) < 0 || state_open(&st, in, STATE_READ, e) < 0)
+	if (version_of(in, &version, e) < 0 || state_open(&st, place, STATE_READ, e) < 0)
 		return -1;
 	return expert_load_meta(&st, arg(in, 0), version, v, e);
 }
@@ -29,9 +31,11 @@ static int look(const struct invocation *in, struct expert_view *v, struct err *
 static int run(struct invocation *in, struct err *e)
 {
 	EXPERT_VIEW_AUTO v = {0};
-	if (look(in, &v, e) < 0)
+	PLACE_AUTO place = {0};
+	if (cli_place(in, &place, e) < 0 || look(in, &place, &v, e) < 0)
 		return -1;
 	const struct serve_spec spec = {.in = in,
+		.place = &place,
 		.view = &v,
 		.buyer = opt(in, "buyer"),
 		.fd_in = STDIN_FILENO,

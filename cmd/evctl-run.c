@@ -1,5 +1,6 @@
 /* evctl-run: runs an expert's tools in the sealed sandbox. */
 #include "base/output.h"
+#include "cli/cli.h"
 #include "run/place.h"
 #include "run/run.h"
 #include "state/livenames.h"
@@ -379,7 +380,7 @@ static int run(struct invocation *in, struct err *e)
 	struct runner *r = NULL;
 	struct err quiet = {0};
 	if (check_combination(in, e) < 0 || version_of(in, &who.version, e) < 0 ||
-		state_open(&st, in, STATE_WRITE, e) < 0)
+		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
 	session_sweep(&st, &quiet);
 	if (runner_open(&r, &st, &who, e) < 0)

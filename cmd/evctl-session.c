@@ -1,5 +1,6 @@
 /* evctl-session: one buyer's sandbox, kept for many runs. */
 #include "base/output.h"
+#include "cli/cli.h"
 #include "run/keeper.h"
 #include "run/run.h"
 #include "state/livenames.h"
@@ -15,7 +16,7 @@ static const struct column start_columns[] = {{"SESSION", "session"}, {"EXPERT",
 static int open_state(struct state *st, const struct invocation *in, struct err *e)
 {
 	struct err quiet = {0};
-	if (state_open(st, in, STATE_WRITE, e) < 0)
+	if (cli_state(st, in, STATE_WRITE, e) < 0)
 		return -1;
 	session_sweep(st, &quiet);
 	return 0;

@@ -1,6 +1,7 @@
 /* evctl-state: the state file and its keys. */
 #include "base/file.h"
 #include "base/output.h"
+#include "cli/cli.h"
 #include "state/backup.h"
 #include "state/keyfile.h"
 #include "state/livenames.h"
@@ -20,16 +21,18 @@ static const struct column columns[] = {{"STATE", "state"}, {"KEY", "key"},
 static int run_init(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
+	PLACE_AUTO place = {0};
 	char print[40];
-	if (state_init(&st, in, opt_flag(in, "passphrase"), e) < 0)
+	if (cli_place(in, &place, e) < 0 ||
+		state_init(&st, &place, opt_flag(in, "passphrase"), e) < 0)
 		return -1;
 	seal_fingerprint(print, st.public_key);
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns,
-			json_pack("{s:s,s:s,s:s}", "state", st.dir, "key", st.key_from,
+			json_pack("{s:s,s:s,s:s}", "state", st.place.dir, "key", st.key_from,
 				"fingerprint", print),
 			e);
-	output_say(in, "state        %s", st.dir);
+	output_say(in, "state        %s", st.place.dir);
 	output_say(
 		in, "private key  %s (keep a copy elsewhere: backups leave it out)", st.key_from);
 	output_say(in, "fingerprint  %s", print);
@@ -63,13 +66,13 @@ static int run_status(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	struct stat info;
 	char print[40];
-	if (state_open(&st, in, STATE_READ, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
 	seal_fingerprint(print, st.public_key);
-	STR_AUTO path = path_join(st.dir, "state.db");
+	STR_AUTO path = path_join(st.place.dir, "state.db");
 	struct err locked = {0};
 	bool have_key = state_unlock(&st, &locked) == 0;
-	json_t *o = json_pack("{s:s,s:s,s:s,s:i,s:I}", "state", st.dir, "key",
+	json_t *o = json_pack("{s:s,s:s,s:s,s:i,s:I}", "state", st.place.dir, "key",
 		have_key ? st.key_from : locked.msg, "fingerprint", print, "schema",
 		DB_SCHEMA_VERSION, "bytes",
 		(json_int_t)(path && stat(path, &info) == 0 ? info.st_size : 0));
@@ -92,7 +95,7 @@ static int run_backup(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	BACKUP_INFO_AUTO b = {0};
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || backup_make(&st, arg(in, 0), &b, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || backup_make(&st, arg(in, 0), &b, e) < 0)
 		return -1;
 	json_t *lacking = json_array();
 	for (size_t i = 0; i < b.lacking.n; i++) {
@@ -118,11 +121,12 @@ static int run_backup(struct invocation *in, struct err *e)
 }
 
 /* Restoring needs no key, but using what was restored does. */
-static void warn_of_key(struct invocation *in, const struct backup_info *b, bool *have_key)
+static void warn_of_key(const struct invocation *in, const struct state_place *place,
+	const struct backup_info *b, bool *have_key)
 {
 	STATE_AUTO st = {0};
 	struct err why = {0};
-	*have_key = state_open(&st, in, STATE_READ, &why) == 0 && state_unlock(&st, &why) == 0;
+	*have_key = state_open(&st, place, STATE_READ, &why) == 0 && state_unlock(&st, &why) == 0;
 	if (!*have_key)
 		program_warn(in, "%s; what is sealed needs the key with fingerprint %s", why.msg,
 			b->fingerprint);
@@ -132,9 +136,6 @@ static void warn_of_key(struct invocation *in, const struct backup_info *b, bool
 static int confirm_replacing(
 	const struct invocation *in, const char *dir, const struct backup_info *b, struct err *e)
 {
-	STR_AUTO db = path_join(dir, "state.db");
-	if (db && !file_exists(db))
-		return 0;
 	return program_confirm(
 		in, e, "replace the state in '%s' by the backup of %s", dir, b->created);
 }
@@ -145,11 +146,14 @@ static int run_restore(struct invocation *in, struct err *e)
 	BACKUP_INFO_AUTO b = {0};
 	const char *from = arg(in, 0);
 	bool have_key;
-	STR_AUTO dir = state_dir(in, e);
-	if (!dir || backup_read(from, &told, e) < 0 || confirm_replacing(in, dir, &told, e) < 0 ||
-		backup_restore(in, from, &b, e) < 0)
+	PLACE_AUTO place = {0};
+	STR_AUTO db = cli_place(in, &place, e) < 0 ? NULL : state_place_path(&place, "state.db", e);
+	const char *dir = place.dir;
+	if (!db || backup_read(from, &told, e) < 0 ||
+		(file_exists(db) && confirm_replacing(in, dir, &told, e) < 0) ||
+		backup_restore(&place, from, &b, e) < 0)
 		return -1;
-	warn_of_key(in, &b, &have_key);
+	warn_of_key(in, &place, &b, &have_key);
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns,
 			json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "state", dir, "key", (int)have_key,
@@ -171,11 +175,13 @@ static const struct column rekey_columns[] = {{"KEY", "key"}, {"FINGERPRINT", "f
 /* A wrapped key is not followed by a bare one unless that was said. */
 static int choose_wrapping(struct state *st, struct invocation *in, struct rekey *r, struct err *e)
 {
-	bool wrap = opt_flag(in, "passphrase") || opt_flag(in, "new-passphrase-fd");
-	r->passphrase = wrap ? "new-passphrase-fd" : NULL;
-	if (wrap && opt_flag(in, "no-passphrase"))
+	r->passphrase.option = "new-passphrase-fd";
+	if (cli_fd(in, r->passphrase.option, &r->passphrase.fd, e) < 0)
+		return -1;
+	r->wrap = opt_flag(in, "passphrase") || r->passphrase.fd >= 0;
+	if (r->wrap && opt_flag(in, "no-passphrase"))
 		return err_set(e, ERR_USAGE, "'--no-passphrase' contradicts a new passphrase");
-	if (wrap || opt_flag(in, "no-passphrase") || !file_exists(st->key_from))
+	if (r->wrap || opt_flag(in, "no-passphrase") || !file_exists(st->key_from))
 		return 0;
 	int wrapped = keyfile_is_wrapped(st->key_from, e);
 	if (wrapped <= 0)
@@ -188,7 +194,7 @@ static int run_rekey(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	struct rekey r = {.to = opt(in, "to"), .drop_old = opt_flag(in, "drop-old")};
-	if (state_open(&st, in, STATE_WRITE, e) < 0 || state_unlock(&st, e) < 0 ||
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || state_unlock(&st, e) < 0 ||
 		choose_wrapping(&st, in, &r, e) < 0)
 		return -1;
 	if (r.drop_old && program_confirm(in, e,

@@ -3,6 +3,7 @@
 #include "base/output.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "state/livenames.h"
 #include "verify/check.h"
 #include "verify/findings.h"
@@ -29,6 +30,7 @@ struct job {
 
 struct jobs {
 	const struct invocation *in;
+	struct state_place place;
 	struct state *st; /* NULL: there is none */
 	struct job *v;
 	size_t n;
@@ -42,6 +44,7 @@ static void jobs_free(struct jobs *j)
 		json_decref(j->v[i].verdict);
 	}
 	free(j->v);
+	state_place_free(&j->place);
 }
 
 /* ---- reading and scanning: no database, so that it can run on every core --------------------- */
@@ -83,12 +86,12 @@ static int read_bare(struct job *j, struct err *e)
 	return j->v.name && j->v.reads ? 1 : err_set(e, ERR_FAIL, "out of memory");
 }
 
-static int read_dir(const struct invocation *in, struct job *j, struct err *e)
+static int read_dir(const struct state_place *place, struct job *j, struct err *e)
 {
 	struct expert_view *v = &j->v;
 	STR_AUTO given = v->dir ? v->dir : strdup(j->given);
 	v->dir = NULL;
-	if (expert_read_dir(in, given, &v->dir, &v->m, &v->t, e) < 0) {
+	if (expert_read_dir(place, given, &v->dir, &v->m, &v->t, e) < 0) {
 		if (!j->is_dir || e->code != ERR_NOTFOUND || !v->dir)
 			return -1;
 		struct err bare = {0};
@@ -117,7 +120,7 @@ static void *work(void *arg_)
 		struct job *j = &js->v[i];
 		if (j->e.code || j->v.reads)
 			continue;
-		read_dir(js->in, j, &j->e);
+		read_dir(&js->place, j, &j->e);
 		tree_free(&j->v.t);
 	}
 	return NULL;
@@ -310,22 +313,22 @@ static bool any_names(const struct invocation *in)
 }
 
 /* Directories alone can be judged without a state, and then nothing is bound. */
-static int open_state(
-	const struct invocation *in, struct state *st, struct state **out, struct err *e)
+static int open_state(struct jobs *js, struct state *st, struct err *e)
 {
+	const struct invocation *in = js->in;
 	struct err quiet = {0};
-	STR_AUTO dir = state_dir(in, &quiet);
-	STR_AUTO path = dir ? path_join(dir, "state.db") : NULL;
-	*out = NULL;
+	if (cli_place(in, &js->place, e) < 0)
+		return -1;
+	STR_AUTO path = state_place_path(&js->place, "state.db", &quiet);
 	if (!any_names(in) && (!path || !file_exists(path))) {
 		if (opt_flag(in, "state"))
 			program_note(in, "there is no state in '%s': no host supplies anything",
 				opt(in, "state"));
 		return 0;
 	}
-	if (state_open(st, in, STATE_READ, e) < 0)
+	if (state_open(st, &js->place, STATE_READ, e) < 0)
 		return -1;
-	*out = st;
+	js->st = st;
 	return 0;
 }
 
@@ -358,7 +361,7 @@ static int run_verify(struct invocation *in, struct err *e)
 	js.v = calloc(js.n, sizeof *js.v);
 	if (!js.v)
 		return err_set(e, ERR_FAIL, "out of memory");
-	if (open_state(in, &st, &js.st, e) < 0)
+	if (open_state(&js, &st, e) < 0)
 		return -1;
 	for (size_t i = 0; i < js.n; i++) {
 		js.v[i].given = in->args.v[i];

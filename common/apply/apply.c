@@ -289,7 +289,7 @@ static int make_expert(struct applying *ap, const struct apply_expert *w, struct
 	}
 	if (!dir)
 		return 0;
-	if (expert_read_dir(ap->st->in, dir, &real, &m, &t, e) < 0)
+	if (expert_read_dir(&ap->st->place, dir, &real, &m, &t, e) < 0)
 		return -1;
 	if (strcmp(m.name, w->name) != 0) {
 		err_set(e, ERR_USAGE, "'%s' holds the expert '%s', not '%s'", w->dir, m.name,

@@ -104,7 +104,7 @@ static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)
 		ok = state_unlock(st, &e) == 0;
 	}
 	/* A wrapped key cannot be tried without its passphrase; that it is wrapped is fine. */
-	bool wrapped = !ok && !opt_flag(st->in, "passphrase-fd") && st->key_from &&
+	bool wrapped = !ok && st->place.pass_fd < 0 && st->key_from &&
 		       keyfile_is_wrapped(st->key_from, &none) == 1;
 	health_add(rows, "state", "private-key", ok || wrapped, true,
 		ok	  ? st->key_from
@@ -145,7 +145,7 @@ static long orphans_in(struct state *st, int objects, const char *two)
 
 static long count_orphans(struct state *st)
 {
-	STR_AUTO path = path_join(st->dir, "objects");
+	STR_AUTO path = path_join(st->place.dir, "objects");
 	FD_AUTO objects = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	FD_AUTO again = objects < 0 ? -1 : openat(objects, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -171,7 +171,7 @@ static long count_missing(struct state *st, char run[32])
 		STR_AUTO path = NULL;
 		const char *sha = col_text(q, 0);
 		if (strlen(sha) < 3 ||
-			asprintf(&path, "%s/objects/%.2s/%s", st->dir, sha, sha + 2) < 0)
+			asprintf(&path, "%s/objects/%.2s/%s", st->place.dir, sha, sha + 2) < 0)
 			path = NULL;
 		if (path && file_exists(path))
 			continue;
@@ -222,11 +222,12 @@ static void check_disk(const char *dir, json_t *rows)
 		is, "make room: evctl-artifact gc --older 30, evctl-log gc --older 30");
 }
 
-int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fixed, struct err *e)
+int health_state(
+	const struct state_place *place, bool fix, json_t *rows, json_t *fixed, struct err *e)
 {
 	STATE_AUTO st = {0};
-	STR_AUTO dir = state_dir(in, e);
-	STR_AUTO db = dir ? path_join(dir, "state.db") : NULL;
+	const char *dir = place->dir;
+	STR_AUTO db = state_place_path(place, "state.db", e);
 	if (!db)
 		return -1;
 	if (!file_exists(db)) {
@@ -237,7 +238,7 @@ int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fi
 	check_files(dir, fix, rows, fixed);
 	check_writable(dir, rows);
 	struct err why = {0};
-	if (state_open(&st, in, fix ? STATE_WRITE : STATE_READ, &why) < 0) {
+	if (state_open(&st, place, fix ? STATE_WRITE : STATE_READ, &why) < 0) {
 		bool here = strcmp(why.hint, "evctl doctor") == 0;
 		health_add(rows, "state", "open", false, true, why.msg,
 			here ? "see state-writable and state-file" : why.hint);

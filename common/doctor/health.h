@@ -11,7 +11,8 @@
  * first (modes of the state's own files, orphaned objects, runs whose process is gone) and said in
  * `fixed`. No state at all is no finding: there is nothing yet that could be ill.
  */
-int health_state(const struct invocation *in, bool fix, json_t *rows, json_t *fixed, struct err *e);
+int health_state(
+	const struct state_place *place, bool fix, json_t *rows, json_t *fixed, struct err *e);
 /* What sandbox_probe() finds, as the same rows. */
 int health_machine(json_t *rows, struct err *e);
 /* One row. mend may be "". */

@@ -21,7 +21,7 @@ static int open_all(struct caller *c, struct err *e)
 		return 0;
 	state_close(&c->st);
 	c->st = (struct state){0};
-	if (state_open(&c->st, c->in, STATE_WRITE, e) < 0)
+	if (state_open(&c->st, c->place, STATE_WRITE, e) < 0)
 		return -1;
 	return runner_open(&c->runner, &c->st, &who, e);
 }

@@ -6,6 +6,7 @@
 #ifndef EVCTL_MCP_CALL_H
 #define EVCTL_MCP_CALL_H
 
+#include "base/program.h"
 #include "broker/call.h"
 #include "mcp/rev.h"
 #include "mcp/shelf.h"
@@ -13,6 +14,7 @@
 
 struct caller {
 	const struct invocation *in;
+	const struct state_place *place;
 	const char *expert, *buyer; /* buyer NULL: the builder */
 	int version;		    /* settled when the server started */
 	struct shelf *shelf;

@@ -253,7 +253,7 @@ static json_t *on_tools(
 	struct err e = {0};
 	if (check_cursor(params, me) < 0)
 		return NULL;
-	JSON_AUTO grants = state_open(&st, s->spec->in, STATE_READ, &e) == 0
+	JSON_AUTO grants = state_open(&st, s->spec->place, STATE_READ, &e) == 0
 				   ? conn_list_of(&st, s->spec->view->id, &e)
 				   : NULL;
 	if (grants)
@@ -287,7 +287,7 @@ static json_t *on_read(
 		mcp_fail(me, MCP_INVALID_PARAMS, NULL, "resources/read takes a 'uri'");
 		return NULL;
 	}
-	json_t *r = shelf_read(&s->shelf, s->spec->in, s->spec->buyer, rev, uri, me);
+	json_t *r = shelf_read(&s->shelf, s->spec->place, s->spec->buyer, rev, uri, me);
 	return r ? mcp_cacheable(rev, r, 0) : NULL;
 }
 
@@ -593,6 +593,7 @@ static int start(struct server *s, const struct serve_spec *spec, struct err *e)
 		.done = eventfd(0, EFD_CLOEXEC),
 		.last = &s->first};
 	s->caller = (struct caller){.in = spec->in,
+		.place = spec->place,
 		.expert = spec->view->name,
 		.buyer = spec->buyer,
 		.version = spec->view->version,

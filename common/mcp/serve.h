@@ -14,6 +14,7 @@
 
 struct serve_spec {
 	const struct invocation *in;
+	const struct state_place *place;
 	const struct expert_view *view; /* without code */
 	const char *buyer;		/* NULL: the builder */
 	int fd_in, fd_out;

@@ -130,18 +130,18 @@ static int look_up(struct shelf *s, const char *uri, char run[17], char **name)
 	return r;
 }
 
-static int read_bytes(const struct invocation *in, const char *buyer, const char *run,
+static int read_bytes(const struct state_place *place, const char *buyer, const char *run,
 	const char *name, struct artifact *a, struct buf *bytes, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (state_open(&st, in, STATE_WRITE, e) < 0 ||
+	if (state_open(&st, place, STATE_WRITE, e) < 0 ||
 		artifact_find(&st, run, name, buyer, a, e) < 0 ||
 		objects_read(&st, a->sha256, (size_t)a->bytes, bytes, e) < 0)
 		return -1;
 	return buyer ? artifact_mark_fetched(&st, a, e) : 0;
 }
 
-json_t *shelf_read(struct shelf *s, const struct invocation *in, const char *buyer,
+json_t *shelf_read(struct shelf *s, const struct state_place *place, const char *buyer,
 	enum mcp_rev rev, const char *uri, struct mcp_error *me)
 {
 	char run[17];
@@ -151,7 +151,7 @@ json_t *shelf_read(struct shelf *s, const struct invocation *in, const char *buy
 	struct err e = {0};
 	int r = look_up(s, uri, run, &name);
 	if (r == 0)
-		r = read_bytes(in, buyer, run, name, &a, &bytes, &e);
+		r = read_bytes(place, buyer, run, name, &a, &bytes, &e);
 	free(name);
 	if (r == 0)
 		return json_pack("{s:[o]}", "contents",

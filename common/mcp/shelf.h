@@ -34,7 +34,7 @@ json_t *shelf_list(struct shelf *s);
  * {contents: [...]} of resources/read. buyer as the server's; reading counts as a fetch when there
  * is one. Opens the state for itself. NULL with the error to answer.
  */
-json_t *shelf_read(struct shelf *s, const struct invocation *in, const char *buyer,
+json_t *shelf_read(struct shelf *s, const struct state_place *place, const char *buyer,
 	enum mcp_rev rev, const char *uri, struct mcp_error *me);
 
 /* The contents of a resource: text where it is text, else base64. */

@@ -131,7 +131,7 @@ static int sync_objects(int dir, struct err *e)
 
 static int copy_objects(struct writer *w, int dir, struct err *e)
 {
-	STR_AUTO live = path_join(w->live->dir, "objects");
+	STR_AUTO live = path_join(w->live->place.dir, "objects");
 	FD_AUTO from = live ? open(live, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	FD_AUTO to = copy_dir(dir, "objects", e);
 	if (to < 0)
@@ -169,7 +169,7 @@ static int write_manifest(struct writer *w, int dir, const struct copied *db, st
 /* The copy is opened, checked and closed again before it is hashed. */
 static int check_copy(struct writer *w, const char *path, struct err *e)
 {
-	STATE_AUTO copy = {.dir = NULL};
+	STATE_AUTO copy = {0};
 	if (db_open(&copy.db, path, true, e) < 0 || db_check(copy.db, e) < 0 ||
 		db_version(copy.db, &w->info->schema, e) < 0)
 		return -1;
@@ -182,7 +182,7 @@ static int check_copy(struct writer *w, const char *path, struct err *e)
 
 static int fill_once(struct writer *w, struct partial *p, struct err *e)
 {
-	STATE_AUTO copy = {.dir = NULL};
+	STATE_AUTO copy = {0};
 	struct copied sum;
 	STR_AUTO path = path_join(p->path, "state.db");
 	if (!path)

@@ -9,6 +9,7 @@
 #ifndef EVCTL_STATE_BACKUP_H
 #define EVCTL_STATE_BACKUP_H
 
+#include "state/keyfile.h"
 #include "state/state.h"
 
 struct backup_info {
@@ -37,18 +38,19 @@ int backup_read(const char *from, struct backup_info *b, struct err *e);
 json_t *backup_manifest(const char *path, struct err *e);
 
 /*
- * Verifies every byte of a backup, then puts it in the place of the invocation's state, which may
- * be damaged or missing. The old state stays aside until the new one is in place; a crash at any
- * step leaves one of the two, whole. ERR_STATE: the backup is damaged, nothing was changed.
- * ERR_BUSY and ERR_CONFLICT: programs, runs or sessions are using the state. Needs no private key.
+ * Verifies every byte of a backup, then puts it in place of the state that is there, which may be
+ * damaged or missing. The old state stays aside until the new one is in place; a crash at any step
+ * leaves one of the two, whole. ERR_STATE: the backup is damaged, nothing was changed. ERR_BUSY and
+ * ERR_CONFLICT: programs, runs or sessions are using the state. Needs no private key.
  */
 int backup_restore(
-	const struct invocation *in, const char *from, struct backup_info *b, struct err *e);
+	const struct state_place *place, const char *from, struct backup_info *b, struct err *e);
 
 struct rekey {
-	const char *to;		/* the new key's file; NULL: in place of the old one */
-	const char *passphrase; /* as in keyfile_write() */
-	bool drop_old;		/* else the old key is kept beside, as FILE.FINGERPRINT */
+	const char *to; /* the new key's file; NULL: in place of the old one */
+	bool wrap;	/* the new key, by this passphrase */
+	struct passphrase_source passphrase;
+	bool drop_old; /* else the old key is kept beside, as FILE.FINGERPRINT */
 	/* filled; owned by the caller's rekey_free() */
 	char *key, *old_key; /* files; old_key NULL: not kept, or not ours */
 	char fingerprint[40], old_fingerprint[40];

@@ -75,13 +75,13 @@ int expert_add_host(struct expert_view *v, struct bound_host *h, struct err *e);
  * Refuses (ERR_USAGE) a directory that holds the state or a private key: its files would reach the
  * sandbox. Works without a state too.
  */
-int expert_check_dir(const struct invocation *in, const char *dir, struct err *e);
+int expert_check_dir(const struct state_place *place, const char *dir, struct err *e);
 /*
  * What create, set and the loading of a draft have in common: *real gets the absolute real path
  * (freed by the caller), m and t what is in it, all checked. t NULL: expert.yaml alone is read.
  */
-int expert_read_dir(const struct invocation *in, const char *dir, char **real, struct manifest *m,
-	struct tree *t, struct err *e);
+int expert_read_dir(const struct state_place *place, const char *dir, char **real,
+	struct manifest *m, struct tree *t, struct err *e);
 
 /* ---- changes ---- */
 

@@ -49,25 +49,16 @@ static int refuse_beneath(const char *dir, const char *what, const char *given, 
 	return err_hint(e, "give the expert a directory of its own");
 }
 
-static int refuse_key_in(const char *dir, const char *parent, const char *name, struct err *e)
+int expert_check_dir(const struct state_place *place, const char *dir, struct err *e)
 {
-	STR_AUTO path = parent && *parent ? path_join(parent, name) : NULL;
-	return refuse_beneath(dir, "the private key", path, e);
-}
-
-int expert_check_dir(const struct invocation *in, const char *dir, struct err *e)
-{
-	struct err quiet = {0};
-	STR_AUTO state = state_dir(in, &quiet);
-	STR_AUTO db = state ? path_join(state, "state.db") : NULL;
-	if (refuse_beneath(dir, "the state", db, e) < 0 ||
-		refuse_key_in(dir, state, "master.key", e) < 0 ||
-		refuse_beneath(dir, "the private key", opt(in, "key-file"), e) < 0 ||
-		refuse_beneath(dir, "the private key", getenv("EVCTL_KEY_FILE"), e) < 0 ||
-		refuse_key_in(dir, getenv("CREDENTIALS_DIRECTORY"), "evctl.key", e) < 0 ||
-		refuse_key_in(dir, getenv("XDG_CONFIG_HOME"), "evctl/master.key", e) < 0)
+	struct err none = {0};
+	STR_AUTO db = state_place_path(place, "state.db", &none);
+	if (refuse_beneath(dir, "the state", db, e) < 0)
 		return -1;
-	return refuse_key_in(dir, getenv("HOME"), ".config/evctl/master.key", e);
+	for (size_t i = 0; i < place->nkeys; i++)
+		if (refuse_beneath(dir, "the private key", place->keys[i].path, e) < 0)
+			return -1;
+	return 0;
 }
 
 /* Only expert.yaml, without the rest of the directory; the same rules about links as for the tree.
@@ -95,15 +86,15 @@ static int read_manifest(const char *dir, struct manifest *m, struct err *e)
 	return manifest_parse(m, path, buf_str(&b), b.len, e);
 }
 
-int expert_read_dir(const struct invocation *in, const char *dir, char **real, struct manifest *m,
-	struct tree *t, struct err *e)
+int expert_read_dir(const struct state_place *place, const char *dir, char **real,
+	struct manifest *m, struct tree *t, struct err *e)
 {
 	*real = realpath(dir, NULL);
 	if (!*real) {
 		err_errno(e, ERR_NOTFOUND, "cannot open the directory '%s'", dir);
 		return err_hint(e, "give the directory that holds %s", MANIFEST_FILE);
 	}
-	if (expert_check_dir(in, *real, e) < 0)
+	if (expert_check_dir(place, *real, e) < 0)
 		return -1;
 	return t ? manifest_load(m, t, *real, e) : read_manifest(*real, m, e);
 }
@@ -184,7 +175,7 @@ static int load_snapshot(struct state *st, struct expert_view *v, bool code, str
 static int load_draft(struct state *st, struct expert_view *v, bool code, struct err *e)
 {
 	STR_AUTO real = NULL;
-	int r = expert_read_dir(st->in, v->dir, &real, &v->m, code ? &v->t : NULL, e);
+	int r = expert_read_dir(&st->place, v->dir, &real, &v->m, code ? &v->t : NULL, e);
 	if (r < 0 && e->code == ERR_NOTFOUND)
 		return err_hint(e, "evctl-expert set %s --dir DIR", v->name);
 	if (r < 0)

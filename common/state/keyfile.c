@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,56 +12,28 @@
 
 #define KEY_FILE_MAX 4096
 
-static char *xdg_key(struct err *e)
+const char *keyfile_new_path(const struct state_place *place, struct err *e)
 {
-	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char *out = NULL;
-	int n = -1;
-	if (xdg && *xdg == '/')
-		n = asprintf(&out, "%s/evctl/master.key", xdg);
-	else if (home && *home)
-		n = asprintf(&out, "%s/.config/evctl/master.key", home);
-	if (n >= 0)
-		return out;
+	for (size_t i = 0; i < place->nkeys; i++)
+		if (place->keys[i].use == KEY_NAMED || place->keys[i].use == KEY_DEFAULT)
+			return place->keys[i].path;
 	err_set(e, ERR_KEY, "no place for the private key: HOME is not set");
 	err_hint(e, "give --key-file FILE");
 	return NULL;
 }
 
-/* Was the state directory named, rather than the default one? */
-static bool dir_is_named(const struct invocation *in)
+static int read_passphrase(
+	const struct passphrase_source *from, bool twice, struct secret *out, struct err *e)
 {
-	const char *home = getenv("EVCTL_HOME");
-	return opt(in, "state") || (home && *home);
-}
-
-char *keyfile_place(const struct invocation *in, const char *dir, struct err *e)
-{
-	const char *file = opt(in, "key-file"), *env = getenv("EVCTL_KEY_FILE");
-	char *out = NULL;
-	if (file || (env && *env))
-		out = strdup(file ? file : env);
-	else if (dir_is_named(in))
-		out = path_join(dir, "master.key");
-	else
-		return xdg_key(e);
-	if (!out)
-		err_set(e, ERR_FAIL, "out of memory");
-	return out;
-}
-
-static int read_passphrase(const struct invocation *in, const char *option, bool twice,
-	struct secret *out, struct err *e)
-{
-	if (opt_flag(in, option))
-		return prompt_from_fd(in, option, 4096, true, out, e);
+	if (from->fd >= 0)
+		return prompt_from_fd(from->fd, from->option, 4096, true, out, e);
 	if (prompt_hidden(
 		    twice ? "new passphrase of the private key" : "passphrase of the private key",
 		    out, e) < 0) {
 		if (e->code == ERR_CANCELLED)
 			return -1;
 		e->code = ERR_KEY;
-		return err_hint(e, "give the passphrase by --%s N", option);
+		return err_hint(e, "give the passphrase by --%s N", from->option);
 	}
 	if (!twice)
 		return 0;
@@ -73,11 +46,12 @@ static int read_passphrase(const struct invocation *in, const char *option, bool
 }
 
 static int from_text(
-	const struct invocation *in, struct secret *text, struct secret *key, struct err *e)
+	const struct state_place *place, struct secret *text, struct secret *key, struct err *e)
 {
+	const struct passphrase_source from = {place->pass_fd, "passphrase-fd"};
 	SECRET_AUTO pass = {0};
 	bool wrapped = seal_key_is_wrapped(text);
-	if (wrapped && read_passphrase(in, "passphrase-fd", false, &pass, e) < 0)
+	if (wrapped && read_passphrase(&from, false, &pass, e) < 0)
 		return -1;
 	return seal_key_from_text(text, wrapped ? &pass : NULL, key, e);
 }
@@ -109,8 +83,8 @@ static int read_key_fd(int fd, struct secret *text, struct err *e)
 	return 0;
 }
 
-int keyfile_load(const struct invocation *in, const char *path, bool group_ok, struct secret *key,
-	struct err *e)
+int keyfile_load(const struct state_place *place, const char *path, bool group_ok,
+	struct secret *key, struct err *e)
 {
 	SECRET_AUTO text = {0};
 	FD_AUTO fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -120,18 +94,7 @@ int keyfile_load(const struct invocation *in, const char *path, bool group_ok, s
 	}
 	if (check_readers(fd, path, group_ok, e) < 0 || read_key_fd(fd, &text, e) < 0)
 		return -1;
-	return from_text(in, &text, key, e);
-}
-
-static int load_from_fd(const struct invocation *in, struct secret *key, struct err *e)
-{
-	SECRET_AUTO text = {0};
-	long n;
-	if (opt_int(in, "key-fd", -1, 0, 1 << 20, &n, e) < 0)
-		return -1;
-	if (read_key_fd((int)n, &text, e) < 0)
-		return -1;
-	return from_text(in, &text, key, e);
+	return from_text(place, &text, key, e);
 }
 
 char *keyfile_beside(const char *path, const unsigned char public_key[SEAL_KEY_BYTES])
@@ -157,49 +120,52 @@ int keyfile_is_wrapped(const char *path, struct err *e)
 	return seal_key_is_wrapped(&text);
 }
 
-/* The file itself, or the one of the wanted key beside it. */
-static int load_wanted(const struct invocation *in, const char *path, bool group_ok,
-	const unsigned char *public_key, struct secret *key, char **from, struct err *e)
+static int load_from_fd(
+	const struct state_place *place, struct secret *key, char **from, struct err *e)
 {
-	STR_AUTO beside = keyfile_beside(path, public_key);
-	const char *take = beside && file_exists(beside) ? beside : path;
-	*from = strdup(take);
-	if (!file_exists(take)) {
-		err_set(e, ERR_KEY, "there is no private key: '%s'", take);
-		return err_hint(e, "give --key-file FILE, or set EVCTL_KEY_FILE");
-	}
-	return keyfile_load(in, take, group_ok, key, e);
-}
-
-int keyfile_find(const struct invocation *in, const char *dir,
-	const unsigned char public_key[SEAL_KEY_BYTES], struct secret *key, char **from,
-	struct err *e)
-{
-	const char *env = getenv("EVCTL_KEY_FILE"), *creds = getenv("CREDENTIALS_DIRECTORY");
-	STR_AUTO sent = creds && *creds ? path_join(creds, "evctl.key") : NULL;
-	STR_AUTO beside = dir_is_named(in) ? path_join(dir, "master.key") : NULL;
-	free(*from);
-	if (opt_flag(in, "key-fd")) {
-		*from = strdup("the descriptor of --key-fd");
-		return load_from_fd(in, key, e);
-	}
-	const char *named = opt(in, "key-file");
-	if (!named && env && *env)
-		named = env;
-	bool group_ok = !named && sent && file_exists(sent);
-	STR_AUTO xdg = NULL;
-	const char *path = named ? named : group_ok ? sent : NULL;
-	if (!path && beside && file_exists(beside))
-		path = beside;
-	if (!path)
-		path = xdg = xdg_key(e);
-	if (!path)
+	SECRET_AUTO text = {0};
+	*from = strdup("the descriptor of --key-fd");
+	if (read_key_fd(place->key_fd, &text, e) < 0)
 		return -1;
-	return load_wanted(in, path, group_ok, public_key, key, from, e);
+	return from_text(place, &text, key, e);
 }
 
-int keyfile_write(const struct invocation *in, const char *path, const struct secret *key,
-	const char *passphrase, struct err *e)
+/* The first that is named or exists, else the last default. */
+static const struct key_place *choose(const struct state_place *place)
+{
+	const struct key_place *last = NULL;
+	for (size_t i = 0; i < place->nkeys; i++) {
+		const struct key_place *k = &place->keys[i];
+		if (k->use == KEY_NAMED || (k->use != KEY_UNUSED && file_exists(k->path)))
+			return k;
+		if (k->use == KEY_DEFAULT)
+			last = k;
+	}
+	return last;
+}
+
+/* The file itself, or the one of the wanted key beside it. */
+int keyfile_find(const struct state_place *place, const unsigned char public_key[SEAL_KEY_BYTES],
+	struct secret *key, char **from, struct err *e)
+{
+	free(*from);
+	*from = NULL;
+	if (place->key_fd >= 0)
+		return load_from_fd(place, key, from, e);
+	const struct key_place *k = choose(place);
+	if (!k)
+		return keyfile_new_path(place, e) ? 0 : -1;
+	STR_AUTO beside = keyfile_beside(k->path, public_key);
+	const char *take = beside && file_exists(beside) ? beside : k->path;
+	*from = strdup(take);
+	if (file_exists(take))
+		return keyfile_load(place, take, k->use == KEY_SENT, key, e);
+	err_set(e, ERR_KEY, "there is no private key where %s says: '%s'", k->from, take);
+	return err_hint(e, "give --key-file FILE, or set EVCTL_KEY_FILE");
+}
+
+int keyfile_write(const char *path, const struct secret *key,
+	const struct passphrase_source *passphrase, struct err *e)
 {
 	SECRET_AUTO pass = {0};
 	SECRET_AUTO text = {0};
@@ -212,7 +178,7 @@ int keyfile_write(const struct invocation *in, const char *path, const struct se
 		if (file_mkdirs(parent, 0700, e) < 0)
 			return -1;
 	}
-	if (passphrase && read_passphrase(in, passphrase, true, &pass, e) < 0)
+	if (passphrase && read_passphrase(passphrase, true, &pass, e) < 0)
 		return -1;
 	if (seal_key_to_text(key, passphrase ? &pass : NULL, &text, e) < 0)
 		return -1;

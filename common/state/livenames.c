@@ -2,9 +2,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "state/db.h"
+#include "state/state_place.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Distinct buyers by leaps along the index: as many steps as there are names, not rows. */
@@ -70,23 +70,6 @@ static const char *sql_of(enum name_kind kind, const char *prefix)
 	}
 }
 
-static char *state_file(const char *dir)
-{
-	const char *home = getenv("EVCTL_HOME"), *xdg = getenv("XDG_DATA_HOME");
-	const char *user = getenv("HOME");
-	char *out = NULL;
-	int n = -1;
-	if (!dir && home && *home)
-		dir = home;
-	if (dir)
-		n = asprintf(&out, "%s/state.db", dir);
-	else if (xdg && *xdg == '/')
-		n = asprintf(&out, "%s/evctl/state.db", xdg);
-	else if (user)
-		n = asprintf(&out, "%s/.local/share/evctl/state.db", user);
-	return n < 0 ? NULL : out;
-}
-
 /* Both are somebody's text: a name that seems another is not offered, and a line is one line. */
 static void add(struct strv *out, const char *name, const char *text)
 {
@@ -104,7 +87,11 @@ void livenames(const struct name_request *q, struct strv *out)
 {
 	struct err quiet = {0};
 	struct db *db = NULL;
-	STR_AUTO path = state_file(q->state_dir);
+	PLACE_AUTO place = {0};
+	struct place_options o = {q->state_dir, NULL, -1, -1};
+	if (state_place_find(&place, &o, &quiet) < 0)
+		return;
+	STR_AUTO path = state_place_path(&place, "state.db", &quiet);
 	const char *sql = sql_of(q->kind, q->prefix);
 	size_t n = strlen(q->prefix);
 	if (!path || !sql || n > 300 || db_peek(&db, path, &quiet) < 0)

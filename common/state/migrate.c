@@ -15,15 +15,15 @@ static const struct migration all_steps[] = {};
 static int keep_copy(
 	struct state *st, const char *path, int64_t version, char **kept, struct err *e)
 {
-	struct state reader = {.dir = st->dir, .in = st->in};
+	struct state reader = {.place = st->place};
 	struct backup_info info = {0};
 	char when[32];
 	int64_t now = clock_real_ms();
 	time_t s = (time_t)(now / 1000);
 	struct tm tm;
 	strftime(when, sizeof when, "%Y%m%dT%H%M%S", gmtime_r(&s, &tm));
-	if (asprintf(kept, "%s/backups/schema-%lld-%s.%03dZ", st->dir, (long long)version, when,
-		    (int)(now % 1000)) < 0) {
+	if (asprintf(kept, "%s/backups/schema-%lld-%s.%03dZ", st->place.dir, (long long)version,
+		    when, (int)(now % 1000)) < 0) {
 		*kept = NULL;
 		return err_set(e, ERR_FAIL, "out of memory");
 	}
@@ -77,8 +77,8 @@ static int migrate_locked(struct state *writer, const char *path, const struct m
 
 int migrate_steps(struct state *st, const struct migration *steps, size_t n, struct err *e)
 {
-	struct state writer = {.dir = st->dir, .in = st->in};
-	STR_AUTO path = path_join(st->dir, "state.db");
+	struct state writer = {.place = st->place};
+	STR_AUTO path = path_join(st->place.dir, "state.db");
 	if (!path)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (n == 0)

@@ -15,7 +15,7 @@
 
 static int open_root(const struct state *st, struct err *e)
 {
-	STR_AUTO path = path_join(st->dir, "objects");
+	STR_AUTO path = path_join(st->place.dir, "objects");
 	if (!path)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)

@@ -141,37 +141,34 @@ static void drop_newline(struct secret *s)
 	secret_truncate(s, n);
 }
 
-int prompt_from_fd(const struct invocation *in, const char *option, size_t max, bool trim,
-	struct secret *out, struct err *e)
+int prompt_from_fd(
+	int fd, const char *option, size_t max, bool trim, struct secret *out, struct err *e)
 {
-	long fd;
-	if (opt_int(in, option, -1, 0, 1 << 20, &fd, e) < 0)
-		return -1;
-	if (fcntl((int)fd, F_GETFD) < 0) {
-		err_set(e, ERR_USAGE, "descriptor %ld of '--%s' is not open", fd, option);
+	if (fcntl(fd, F_GETFD) < 0) {
+		err_set(e, ERR_USAGE, "descriptor %d of '--%s' is not open", fd, option);
 		return err_hint(e, "in bash: --%s 3 3< FILE", option);
 	}
-	if (slurp((int)fd, "value", max, out, e) < 0)
+	if (slurp(fd, "value", max, out, e) < 0)
 		return -1;
 	if (trim)
 		drop_newline(out);
 	return 0;
 }
 
-static int from_file(const struct invocation *in, const char *path, const char *what,
-	struct secret *out, struct err *e)
+static int from_file(
+	struct secret_source *from, const char *what, struct secret *out, struct err *e)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
+	bool is_stdin = strcmp(from->file, "-") == 0;
 	FD_AUTO fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-			      : open(path, O_RDONLY | O_CLOEXEC);
+			      : open(from->file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) /* the path is not echoed: it may be the value, given by mistake */
 		return err_errno(e, ERR_USAGE, "cannot open the file of '--from-file'");
 	if (slurp(fd, what, VALUE_MAX, out, e) < 0)
 		return -1;
-	if (is_stdin || opt_flag(in, "trim"))
+	if (is_stdin || from->trim)
 		drop_newline(out);
-	else if (out->n && out->data[out->n - 1] == '\n')
-		program_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
+	else
+		from->newline_kept = out->n && out->data[out->n - 1] == '\n';
 	return 0;
 }
 
@@ -188,17 +185,16 @@ static int check_value(const struct secret *s, const char *what, bool for_header
 	return 0;
 }
 
-int secret_input(const struct invocation *in, const char *what, bool for_header, struct secret *out,
+int secret_input(struct secret_source *from, const char *what, bool for_header, struct secret *out,
 	struct err *e)
 {
-	const char *file = opt(in, "from-file");
 	int r;
-	if (file && opt_flag(in, "from-fd"))
+	if (from->file && from->fd >= 0)
 		return err_set(e, ERR_USAGE, "give '--from-file' or '--from-fd', not both");
-	if (file)
-		r = from_file(in, file, what, out, e);
-	else if (opt_flag(in, "from-fd"))
-		r = prompt_from_fd(in, "from-fd", VALUE_MAX, opt_flag(in, "trim"), out, e);
+	if (from->file)
+		r = from_file(from, what, out, e);
+	else if (from->fd >= 0)
+		r = prompt_from_fd(from->fd, "from-fd", VALUE_MAX, from->trim, out, e);
 	else
 		r = prompt_hidden(what, out, e);
 	if (r == 0)

@@ -197,10 +197,10 @@ static int name_files(const struct state *st, const struct rekey *r, const unsig
 }
 
 /* Both keys under their own names, on the disk, before any record changes hands. */
-static int write_files(const struct state *st, const struct rekey *r, const struct files *f,
-	const struct secret *key, struct err *e)
+static int write_files(
+	const struct rekey *r, const struct files *f, const struct secret *key, struct err *e)
 {
-	if (keyfile_write(st->in, f->mine, key, r->passphrase, e) < 0) {
+	if (keyfile_write(f->mine, key, r->wrap ? &r->passphrase : NULL, e) < 0) {
 		if (!*e->hint)
 			err_hint(e, "name another place for the new key: --to FILE");
 		return -1;
@@ -254,7 +254,7 @@ int backup_rekey(struct state *st, struct rekey *r, struct err *e)
 	seal_fingerprint(r->fingerprint, to);
 	if (name_files(st, r, to, &f, e) < 0)
 		return -1;
-	if (write_files(st, r, &f, &key, e) < 0 || change_hands(st, to, r, e) < 0) {
+	if (write_files(r, &f, &key, e) < 0 || change_hands(st, to, r, e) < 0) {
 		unwrite_files(st, &f, to);
 		return -1;
 	}

@@ -28,7 +28,7 @@ static const char *const log_suffixes[] = {"-wal", "-shm", "-journal"};
 
 struct restore {
 	const char *from;
-	char *dir; /* the state's */
+	const char *dir; /* the state's */
 	json_t *manifest;
 	struct partial stage;
 	int root, backup; /* the state directory and the backup */
@@ -42,7 +42,6 @@ static void restore_close(struct restore *r)
 	fd_close(&r->root);
 	fd_close(&r->backup);
 	json_decref(r->manifest);
-	free(r->dir);
 }
 #define RESTORE_AUTO __attribute__((cleanup(restore_close))) struct restore
 
@@ -162,9 +161,9 @@ static int close_the_past(struct state *st, const struct restore *r, struct err 
 		json_pack("{s:O}", "backup_of", json_object_get(r->manifest, "created")), e);
 }
 
-static int stage_database(struct restore *r, const struct invocation *in, struct err *e)
+static int stage_database(struct restore *r, struct err *e)
 {
-	STATE_AUTO st = {.in = in};
+	STATE_AUTO st = {0};
 	const json_t *told = json_object_get(r->manifest, "database");
 	int64_t bytes = json_integer_value(json_object_get(told, "bytes"));
 	STR_AUTO path = path_join(r->stage.path, "state.db");
@@ -184,7 +183,7 @@ static int stage_database(struct restore *r, const struct invocation *in, struct
 	return 0;
 }
 
-static int verify(struct restore *r, const struct invocation *in, struct err *e)
+static int verify(struct restore *r, struct err *e)
 {
 	STR_AUTO manifest = path_join(r->from, "manifest.json");
 	STR_AUTO stage = path_join(r->dir, "restored");
@@ -196,7 +195,7 @@ static int verify(struct restore *r, const struct invocation *in, struct err *e)
 		return -1;
 	if (r->backup < 0)
 		return err_errno(e, ERR_FAIL, "cannot open '%s'", r->from);
-	if (partial_open(&r->stage, stage, e) < 0 || stage_database(r, in, e) < 0)
+	if (partial_open(&r->stage, stage, e) < 0 || stage_database(r, e) < 0)
 		return -1;
 	return stage_objects(r, e) < 0 ? -1 : copy_sync(r->stage.dir, e);
 }
@@ -287,7 +286,7 @@ static int switch_over(struct restore *r, struct err *e)
 /* ---- 5. tidy ------------------------------------------------------------------------------- */
 
 /* The new state is in place; what cannot be tidied now is tidied by the next restore or sweep. */
-static void tidy(struct restore *r, const struct invocation *in)
+static void tidy(struct restore *r, const struct state_place *place)
 {
 	char aside[64];
 	struct err quiet = {0};
@@ -297,19 +296,19 @@ static void tidy(struct restore *r, const struct invocation *in)
 		snprintf(aside, sizeof aside, ASIDE "%s", log_suffixes[i]);
 		unlinkat(r->root, aside, 0);
 	}
-	if (state_open(&st, in, STATE_WRITE, &quiet) == 0)
+	if (state_open(&st, place, STATE_WRITE, &quiet) == 0)
 		objects_sweep(&st, NULL, &quiet);
 }
 
 int backup_restore(
-	const struct invocation *in, const char *from, struct backup_info *b, struct err *e)
+	const struct state_place *place, const char *from, struct backup_info *b, struct err *e)
 {
 	RESTORE_AUTO r = {.from = from, .stage = PARTIAL_NONE, .root = -1, .backup = -1, .info = b};
 	struct db *held = NULL;
 	if (seal_process(e) < 0 || backup_read(from, b, e) < 0)
 		return -1;
-	r.dir = state_dir(in, e);
-	STR_AUTO path = r.dir ? path_join(r.dir, "state.db") : NULL;
+	r.dir = place->dir;
+	STR_AUTO path = state_place_path(place, "state.db", e);
 	if (!path || file_mkdirs(r.dir, 0700, e) < 0)
 		return -1;
 	if (chmod(r.dir, 0700) < 0)
@@ -317,13 +316,13 @@ int backup_restore(
 	r.root = open(r.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r.root < 0)
 		return err_errno(e, ERR_FAIL, "cannot open '%s'", r.dir);
-	if (verify(&r, in, e) < 0)
+	if (verify(&r, e) < 0)
 		return -1;
 	int done = shut_out(path, &held, e);
 	if (done == 0 && (place_objects(&r, e) < 0 || switch_over(&r, e) < 0))
 		done = -1;
 	db_close(&held);
 	if (done == 0)
-		tidy(&r, in);
+		tidy(&r, place);
 	return done;
 }

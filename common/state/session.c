@@ -28,7 +28,7 @@ void session_free(struct session *s)
 
 int session_dir(const struct state *st, struct err *e)
 {
-	STR_AUTO path = path_join(st->dir, "sessions");
+	STR_AUTO path = path_join(st->place.dir, "sessions");
 	if (!path)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)

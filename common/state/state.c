@@ -10,31 +10,6 @@
 #include "state/keyfile.h"
 #include "state/migrate.h"
 
-char *state_dir(const struct invocation *in, struct err *e)
-{
-	const char *dir = opt(in, "state"), *home = getenv("EVCTL_HOME");
-	const char *xdg = getenv("XDG_DATA_HOME"), *user = getenv("HOME");
-	char *out = NULL;
-	int n = -1;
-	if (dir && !*dir) {
-		err_set(e, ERR_USAGE, "'--state' names no directory");
-		return NULL;
-	}
-	if (dir)
-		n = asprintf(&out, "%s", dir);
-	else if (home && *home)
-		n = asprintf(&out, "%s", home);
-	else if (xdg && *xdg == '/')
-		n = asprintf(&out, "%s/evctl", xdg);
-	else if (user && *user)
-		n = asprintf(&out, "%s/.local/share/evctl", user);
-	if (n >= 0)
-		return out;
-	err_set(e, ERR_USAGE, "no state directory: HOME is not set");
-	err_hint(e, "give --state DIR, or set EVCTL_HOME");
-	return NULL;
-}
-
 static int load_public_key(struct state *st, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e, "SELECT value FROM meta WHERE key = 'public_key'", "");
@@ -48,15 +23,22 @@ static int load_public_key(struct state *st, struct err *e)
 	return 0;
 }
 
-int state_open(struct state *st, const struct invocation *in, enum state_mode mode, struct err *e)
+/* *file is the state file's path, for the caller to free. */
+static int take_place(struct state *st, const struct state_place *place, char **file, struct err *e)
 {
-	*st = (struct state){.in = in};
-	if (seal_process(e) < 0)
+	*st = (struct state){0};
+	if (seal_process(e) < 0 || state_place_copy(&st->place, place, e) < 0)
 		return -1;
-	st->dir = state_dir(in, e);
-	STR_AUTO path = st->dir ? path_join(st->dir, "state.db") : NULL;
-	if (!path)
-		return err_set(e, ERR_FAIL, "out of memory");
+	*file = state_place_path(&st->place, "state.db", e);
+	return *file ? 0 : -1;
+}
+
+int state_open(
+	struct state *st, const struct state_place *place, enum state_mode mode, struct err *e)
+{
+	STR_AUTO path = NULL;
+	if (take_place(st, place, &path, e) < 0)
+		return -1;
 	if (db_open(&st->db, path, mode == STATE_READ, e) < 0)
 		return -1;
 	int64_t version;
@@ -73,48 +55,47 @@ void state_close(struct state *st)
 		db_rollback(st->db);
 	db_close(&st->db);
 	secret_free(&st->private_key);
-	free(st->dir);
+	state_place_free(&st->place);
 	free(st->key_from);
-	st->dir = st->key_from = NULL;
+	st->key_from = NULL;
 }
 
 /* The key that is there already at the place a new one would go, or a new one written there. */
 static int first_key(struct state *st, bool passphrase, struct err *e)
 {
-	STR_AUTO path = keyfile_place(st->in, st->dir, e);
+	const struct passphrase_source from = {st->place.pass_fd, "passphrase-fd"};
+	const char *path = keyfile_new_path(&st->place, e);
 	if (!path)
 		return -1;
 	if (file_exists(path)) {
-		if (keyfile_load(st->in, path, false, &st->private_key, e) < 0)
+		if (keyfile_load(&st->place, path, false, &st->private_key, e) < 0)
 			return -1;
 		seal_public_of(&st->private_key, st->public_key);
 	} else if (seal_new_keypair(st->public_key, &st->private_key, e) < 0 ||
-		   keyfile_write(st->in, path, &st->private_key,
-			   passphrase ? "passphrase-fd" : NULL, e) < 0) {
+		   keyfile_write(path, &st->private_key, passphrase ? &from : NULL, e) < 0) {
 		return -1;
 	}
 	st->key_from = strdup(path);
 	return 0;
 }
 
-int state_init(struct state *st, const struct invocation *in, bool passphrase, struct err *e)
+int state_init(struct state *st, const struct state_place *place, bool passphrase, struct err *e)
 {
-	*st = (struct state){.in = in};
-	if (seal_process(e) < 0)
+	STR_AUTO path = NULL;
+	if (take_place(st, place, &path, e) < 0)
 		return -1;
-	st->dir = state_dir(in, e);
-	STR_AUTO path = st->dir ? path_join(st->dir, "state.db") : NULL;
-	STR_AUTO objects = st->dir ? path_join(st->dir, "objects") : NULL;
-	if (!path || !objects)
-		return err_set(e, ERR_FAIL, "out of memory");
+	const char *dir = st->place.dir;
+	STR_AUTO objects = state_place_path(&st->place, "objects", e);
+	if (!objects)
+		return -1;
 	if (file_exists(path)) {
 		err_set(e, ERR_CONFLICT, "there is a state file already: '%s'", path);
 		return err_hint(e, "evctl-state status");
 	}
-	if (file_mkdirs(st->dir, 0700, e) < 0 || file_mkdirs(objects, 0700, e) < 0)
+	if (file_mkdirs(dir, 0700, e) < 0 || file_mkdirs(objects, 0700, e) < 0)
 		return -1;
-	if (chmod(st->dir, 0700) < 0)
-		return err_errno(e, ERR_FAIL, "cannot make '%s' private", st->dir);
+	if (chmod(dir, 0700) < 0)
+		return err_errno(e, ERR_FAIL, "cannot make '%s' private", dir);
 	if (first_key(st, passphrase, e) < 0 || db_create(&st->db, path, e) < 0)
 		return -1;
 	if (db_begin(st->db, e) < 0) /* not state_begin(): there is no public key to read yet */
@@ -134,7 +115,7 @@ int state_unlock(struct state *st, struct err *e)
 {
 	if (st->private_key.data)
 		return 0;
-	if (keyfile_find(st->in, st->dir, st->public_key, &st->private_key, &st->key_from, e) < 0)
+	if (keyfile_find(&st->place, st->public_key, &st->private_key, &st->key_from, e) < 0)
 		return -1;
 	unsigned char mine[SEAL_KEY_BYTES];
 	seal_public_of(&st->private_key, mine);

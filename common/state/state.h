@@ -6,31 +6,29 @@
 #define EVCTL_STATE_STATE_H
 
 #include "base/json.h"
-#include "base/program.h"
 #include "state/db.h"
 #include "state/seal.h"
+#include "state/state_place.h"
 
 struct state {
-	char *dir;
+	struct state_place place;
 	struct db *db;
 	unsigned char public_key[SEAL_KEY_BYTES];
 	struct secret private_key; /* empty until state_unlock() */
-	const struct invocation *in;
-	char *key_from; /* where the private key was found; for messages */
-	int depth;	/* of transactions */
-	bool doomed;	/* one within the outermost failed */
+	char *key_from;		   /* where the private key was found; for messages */
+	int depth;		   /* of transactions */
+	bool doomed;		   /* one within the outermost failed */
 };
 #define STATE_AUTO __attribute__((cleanup(state_close))) struct state
 
 enum state_mode { STATE_READ, STATE_WRITE };
 
-/* The directory that --state, EVCTL_HOME or the XDG default names; the caller frees. */
-char *state_dir(const struct invocation *in, struct err *e);
-/* Opens what the invocation names. ERR_STATE with the hint `evctl init` if there is none. */
-int state_open(struct state *st, const struct invocation *in, enum state_mode mode, struct err *e);
+/* Opens what is at a place, which is copied. ERR_STATE with the hint `evctl init` if nothing is. */
+int state_open(
+	struct state *st, const struct state_place *place, enum state_mode mode, struct err *e);
 void state_close(struct state *st);
 /* Makes directory, state file and (unless one is there) private key. ERR_CONFLICT if it exists. */
-int state_init(struct state *st, const struct invocation *in, bool passphrase, struct err *e);
+int state_init(struct state *st, const struct state_place *place, bool passphrase, struct err *e);
 /* Finds, checks and loads the private key; ERR_KEY if missing, wrong or readable by others. */
 int state_unlock(struct state *st, struct err *e);
 
@@ -69,19 +67,6 @@ int name_check(const char *what, const char *name, struct err *e); /* expert, to
 int name_not_found(struct state *st, const char *what, const char *name, const char *sql,
 	struct err *e, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/*
- * A secret value by the invocation's --from-file F|-, --from-fd N, or a hidden prompt. for_header
- * also refuses CR and LF. ERR_USAGE when empty, over 64 KiB, with NUL, or without any source.
- */
-int secret_input(const struct invocation *in, const char *what, bool for_header, struct secret *out,
-	struct err *e);
-/* The options that secret_input() reads, for a verb's table. */
-#define SECRET_OPTIONS                                                                             \
-	{"from-file", 0, "FILE", "read the value from FILE ('-': stdin)", NAME_FILE, NULL, false}, \
-		{"from-fd", 0, "N", "read the value from descriptor N", NAME_NONE, NULL, false},   \
-	{                                                                                          \
-		"trim", 0, NULL, "drop a newline at the value's end", NAME_NONE, NULL, false       \
-	}
 /* What a masked hint may show of a value: its last four characters, or "". out holds 5. */
 void secret_tail(char out[5], const struct secret *s);
 /* "••••••••" and the tail; NULL length is no value. Static size: out holds 32. */

@@ -53,6 +53,12 @@ with T() as t:
     t.ok(r.code == 0 and t.run("evctl-cred", "rotate", "K", "--from-file", "-",
                                stdin="another-long-key").code == 0, "add and rotate without a key", r)
     t.ok("no private key" in key_line(), "control: there is none to be found")
+    t.ok("where HOME says" in key_line(), "and whose word that place was")
+    lost = str(t.dir / "lost.key")
+    t.ok(f"where EVCTL_KEY_FILE says: '{lost}'" in key_line(env={"EVCTL_KEY_FILE": lost}),
+         "or EVCTL_KEY_FILE's")
+    t.fails(4, "or an option's", "evctl-state", "rekey", "--key-file", lost,
+            says=f"where --key-file says: '{lost}'")
 
     # passphrase
     other = t.dir / "other"

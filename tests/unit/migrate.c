@@ -14,8 +14,6 @@
 
 static struct tap tap;
 
-static const struct program program = {.name = "test"};
-
 /* A rebuilt table that others refer to, a new one, and a new column: what migrations do. */
 static const struct migration good[] = {
 	{2, "CREATE TABLE hosts2 (id INTEGER PRIMARY KEY, name TEXT NOT NULL, port INTEGER NOT "
@@ -114,25 +112,25 @@ static void test_success(struct state *st)
 		"with one audit row, and the chain fits", &e);
 }
 
-static void test_newer_and_back(const struct invocation *in, const char *kept)
+static void test_newer_and_back(const struct state_place *place, const char *kept)
 {
 	struct err e = {0};
 	BACKUP_INFO_AUTO b = {0};
 	{
 		STATE_AUTO st = {0};
 		went(&tap,
-			state_open(&st, in, STATE_READ, &e) < 0 && e.code == ERR_STATE &&
+			state_open(&st, place, STATE_READ, &e) < 0 && e.code == ERR_STATE &&
 				strstr(e.msg, "version 3"),
 			"this program refuses the newer file: exit 9", &e);
 	}
 	e = (struct err){0};
-	went(&tap, kept && backup_restore(in, kept, &b, &e) == 0,
+	went(&tap, kept && backup_restore(place, kept, &b, &e) == 0,
 		"the copy kept before is restored", &e);
 	STATE_AUTO st = {0};
 	struct cred c;
 	SECRET_AUTO value = {0};
-	went(&tap, state_open(&st, in, STATE_READ, &e) == 0 && version_of(&st) == 1, "as version 1",
-		&e);
+	went(&tap, state_open(&st, place, STATE_READ, &e) == 0 && version_of(&st) == 1,
+		"as version 1", &e);
 	went(&tap,
 		state_unlock(&st, &e) == 0 && cred_find(&st, "KEY", &c, &e) == 0 &&
 			cred_open(&st, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&
@@ -140,13 +138,13 @@ static void test_newer_and_back(const struct invocation *in, const char *kept)
 		"with its values", &e);
 }
 
-static void test_rekey(const struct invocation *in)
+static void test_rekey(const struct state_place *place)
 {
 	struct err e = {0};
 	STATE_AUTO st = {0};
 	struct rekey r = {0};
 	went(&tap,
-		state_open(&st, in, STATE_WRITE, &e) == 0 && backup_rekey(&st, &r, &e) == 0 &&
+		state_open(&st, place, STATE_WRITE, &e) == 0 && backup_rekey(&st, &r, &e) == 0 &&
 			r.records == 1,
 		"new keys", &e);
 	rekey_free(&r);
@@ -154,7 +152,7 @@ static void test_rekey(const struct invocation *in)
 	struct cred c;
 	SECRET_AUTO value = {0};
 	went(&tap,
-		state_open(&again, in, STATE_READ, &e) == 0 && state_unlock(&again, &e) == 0 &&
+		state_open(&again, place, STATE_READ, &e) == 0 && state_unlock(&again, &e) == 0 &&
 			cred_find(&again, "KEY", &c, &e) == 0 &&
 			cred_open(&again, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&
 			memcmp(value.data, "secret-value", 12) == 0,
@@ -164,14 +162,18 @@ static void test_rekey(const struct invocation *in)
 int main(void)
 {
 	char dir[] = "/tmp/evctl-migrate.XXXXXX";
-	struct invocation in = {.program = &program};
+	const struct place_options defaults = {.key_fd = -1, .pass_fd = -1};
+	PLACE_AUTO place = {0};
 	struct err e = {0};
 	if (!mkdtemp(dir) || setenv("EVCTL_HOME", dir, 1) < 0)
 		return 1;
 	char *kept = NULL;
 	{
 		STATE_AUTO st = {0};
-		went(&tap, state_init(&st, &in, false, &e) == 0, "a state", &e);
+		went(&tap,
+			state_place_find(&place, &defaults, &e) == 0 &&
+				state_init(&st, &place, false, &e) == 0,
+			"a state", &e);
 		fill(&st);
 		test_failures(&st);
 		kept = backup_there(dir);
@@ -179,8 +181,8 @@ int main(void)
 		test_success(&st);
 		kept = backup_there(dir);
 	}
-	test_newer_and_back(&in, kept);
-	test_rekey(&in);
+	test_newer_and_back(&place, kept);
+	test_rekey(&place);
 	free(kept);
 	file_remove_tree(AT_FDCWD, dir);
 	return tap_done(&tap);

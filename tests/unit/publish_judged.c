@@ -94,10 +94,9 @@ static int bind_key(struct state *st, struct err *e)
 
 int main(void)
 {
-	static const struct verb verbs[] = {{"x", "x", NULL, NULL, NULL, NULL}};
-	static const struct program program = {.name = "publish_judged", .verbs = verbs};
+	const struct place_options defaults = {.key_fd = -1, .pass_fd = -1};
 	char top[] = "/tmp/evctl-unit.XXXXXX";
-	struct invocation in = {.program = &program, .verb = verbs};
+	PLACE_AUTO place = {0};
 	struct err e = {0};
 	STATE_AUTO st = {0};
 	if (!mkdtemp(top))
@@ -105,7 +104,9 @@ int main(void)
 	STR_AUTO home = path_join(top, "state");
 	STR_AUTO dir = path_join(top, "x");
 	setenv("EVCTL_HOME", home, 1);
-	went(&tap, state_init(&st, &in, false, &e) == 0 && make_expert(&st, dir, &e) == 0,
+	went(&tap,
+		state_place_find(&place, &defaults, &e) == 0 &&
+			state_init(&st, &place, false, &e) == 0 && make_expert(&st, dir, &e) == 0,
 		"an expert", &e);
 	test_change(&st, set_plain, "a flag changes");
 	test_change(&st, attach_another, "a host is attached");
