@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum fail_what { FAIL_SYNTAX = 1, FAIL_MEMORY, FAIL_LIMIT };
+enum fail_what { FAIL_SYNTAX = 1, FAIL_CODING, FAIL_MEMORY, FAIL_LIMIT };
 
 /* Where to jump, and what happened. line counts from 1, col is bytes from 0. */
 struct fail {

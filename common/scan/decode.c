@@ -4,7 +4,6 @@
 #include "scan/lex.h"
 #include "scan/lex_bits.h"
 #include "scan/str.h"
-#include "scan/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +14,17 @@ struct text {
 	size_t n;
 };
 
-static _Noreturn void refuse(struct arena *a, const char *message)
+static _Noreturn void give_up(struct arena *a, enum fail_what what, const char *message)
 {
 	a->fail->line = 1;
 	a->fail->col = 0;
 	a->fail->message = message;
-	fail_jump(a->fail, FAIL_SYNTAX);
+	fail_jump(a->fail, what);
+}
+
+static _Noreturn void refuse(struct arena *a, const char *message)
+{
+	give_up(a, FAIL_SYNTAX, message);
 }
 
 /* CRLF and CR to LF, and an LF at the end. */
@@ -116,104 +120,31 @@ static const char *find_cookie(struct arena *a, const char *s)
 	return *end ? cookie(a, second, (size_t)(end + 1 - second)) : NULL;
 }
 
-/* Python's name for a codec from any of its spellings, in buf. */
-static const char *codec_name(const char *s, char *buf, size_t room)
-{
-	size_t n = 0;
-	bool gap = false;
-
-	for (; *s && n + 2 < room; s++) {
-		if (*s != '.' && (!lex_is_word(*s) || *s == '_')) {
-			gap = true;
-			continue;
-		}
-		if (gap && n)
-			buf[n++] = '_';
-		gap = false;
-		buf[n++] = *s >= 'A' && *s <= 'Z' ? (char)(*s | 0x20) : *s;
-	}
-	buf[n] = '\0';
-	for (size_t i = 0; i < scan_codec_alias_count; i++)
-		if (strcmp(scan_codec_aliases[i].alias, buf) == 0)
-			return scan_codec_aliases[i].codec;
-	for (char *p = buf; *p; p++)
-		if (*p == '.')
-			*p = '_';
-	for (size_t i = 0; i < scan_codec_alias_count; i++)
-		if (strcmp(scan_codec_aliases[i].alias, buf) == 0)
-			return scan_codec_aliases[i].codec;
-	return buf;
-}
-
-/* The encodings that are neither single- nor double-byte. */
-static const struct {
-	const char *name;
-	codec_fn *decode;
-	const char *arg;
-} codecs[] = {
-	{"hz", codec_hz, NULL},
-	{"idna", codec_idna, NULL},
-	{"iso2022_jp", codec_iconv, "ISO-2022-JP"},
-	{"iso2022_jp_1", codec_iconv, "ISO-2022-JP-2"},
-	{"iso2022_jp_2", codec_iconv, "ISO-2022-JP-2"},
-	{"iso2022_jp_2004", codec_iconv, "ISO-2022-JP-3"},
-	{"iso2022_jp_3", codec_iconv, "ISO-2022-JP-3"},
-	{"iso2022_jp_ext", codec_iconv, "ISO-2022-JP-2"},
-	{"iso2022_kr", codec_iconv, "ISO-2022-KR"},
-	{"utf_7", codec_utf7, NULL},
-};
-
-static const size_t codec_count = sizeof(codecs) / sizeof(*codecs);
-
 static struct text new_text(struct arena *a, size_t room)
 {
 	return (struct text){arena_alloc(a, room + LEX_PAD), 0};
 }
 
-static struct text from_latin1(struct arena *a, const char *s, size_t n)
+static struct text from_coding(struct arena *a, const struct coding *c, const char *s, size_t n)
 {
-	struct text t = new_text(a, 2 * n);
-	char *to = t.s;
-	for (size_t i = 0; i < n; i++)
-		to = text_put(to, (unsigned char)s[i]);
-	t.n = (size_t)(to - t.s);
-	return t;
-}
+	/* Nothing may jump while a converter is open, so the room is made first. */
+	struct text t = new_text(a, 4 * n + 16);
 
-static struct text from_charmap(
-	struct arena *a, const struct scan_charmap *m, const char *s, size_t n)
-{
-	struct text t = new_text(a, 3 * n);
-	bool percent = strcmp(m->name, "cp864") == 0;
-	char *to = t.s;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-		uint32_t point = c < 0x80 ? c : m->high[c - 0x80];
-		if (percent && c == '%')
-			point = 0x066A;
-		if (point == 0xFFFF)
-			refuse(a, "the file is not in the encoding that it declares");
-		to = text_put(to, point);
-	}
-	t.n = (size_t)(to - t.s);
-	return t;
-}
-
-static struct text from_ascii(struct arena *a, const char *s, size_t n, bool utf8)
-{
-	for (size_t i = 0; !utf8 && i < n; i++)
-		if ((unsigned char)s[i] >= 0x80)
-			refuse(a, "the file is not in the encoding that it declares");
-	if (utf8 && !text_is_utf8(s, n))
+	switch (codec_decode(c, s, n, t.s, &t.n)) {
+	case CODEC_DONE:
+		return t;
+	case CODEC_UNSURE:
+		give_up(a, FAIL_CODING,
+			"its encoding is not fully known here: convert it to UTF-8");
+	default:
 		refuse(a, "the file is not in the encoding that it declares");
-	return (struct text){(char *)(uintptr_t)s, n};
+	}
 }
 
 /* unicode_escape, and raw_unicode_escape, which knows \u and \U only. */
 static struct text from_escapes(struct arena *a, const char *s, size_t n, bool raw)
 {
-	struct text in = from_latin1(a, s, n), out = new_text(a, in.n);
+	struct text in = from_coding(a, codec_find("latin_1"), s, n), out = new_text(a, in.n);
 
 	if (raw) {
 		/* Hide the other escapes: double each backslash that has no u or U behind it. */
@@ -238,40 +169,17 @@ static struct text from_escapes(struct arena *a, const char *s, size_t n, bool r
 	return out;
 }
 
-static struct text from_codec(
-	struct arena *a, codec_fn *decode, const void *arg, const char *s, size_t n)
-{
-	/* Nothing may jump while a converter is open, so the room is made first. */
-	struct text t = new_text(a, 4 * n + 16);
-
-	if (decode(arg, s, n, t.s, &t.n) < 0)
-		refuse(a, "the file is not in the encoding that it declares");
-	return t;
-}
-
 static struct text transcode(struct arena *a, const char *declared, const char *s, size_t n)
 {
-	char buf[64];
-	const char *codec = codec_name(declared, buf, sizeof(buf));
+	const struct coding *c = codec_find(declared);
 
-	if (strcmp(codec, "latin_1") == 0 || strcmp(codec, "charmap") == 0)
-		return from_latin1(a, s, n);
-	if (strcmp(codec, "utf_8") == 0 || strcmp(codec, "utf_8_sig") == 0)
-		return from_ascii(a, s, n, true);
-	if (strcmp(codec, "ascii") == 0)
-		return from_ascii(a, s, n, false);
-	if (strcmp(codec, "unicode_escape") == 0 || strcmp(codec, "raw_unicode_escape") == 0)
-		return from_escapes(a, s, n, codec[0] == 'r');
-	for (size_t i = 0; i < scan_charmap_count; i++)
-		if (strcmp(scan_charmaps[i].name, codec) == 0)
-			return from_charmap(a, &scan_charmaps[i], s, n);
-	for (size_t i = 0; i < scan_double_count; i++)
-		if (strcmp(scan_doubles[i].name, codec) == 0)
-			return from_codec(a, codec_double, &scan_doubles[i], s, n);
-	for (size_t i = 0; i < codec_count; i++)
-		if (strcmp(codecs[i].name, codec) == 0)
-			return from_codec(a, codecs[i].decode, codecs[i].arg, s, n);
-	refuse(a, "unknown source encoding");
+	if (!c)
+		refuse(a, "unknown source encoding");
+	if (c->kind == CODING_UTF_8)
+		return (struct text){(char *)(uintptr_t)s, n};
+	if (c->kind == CODING_ESCAPES || c->kind == CODING_RAW_ESCAPES)
+		return from_escapes(a, s, n, c->kind == CODING_RAW_ESCAPES);
+	return from_coding(a, c, s, n);
 }
 
 char *decode_source(struct arena *a, const void *bytes, size_t n)

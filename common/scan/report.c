@@ -23,11 +23,16 @@ static const char *clean(struct scan *s, struct text t)
 	return out;
 }
 
+static void add_dynamic(
+	struct scan *s, const struct scan_file *file, uint32_t line, const char *why)
+{
+	VEC_GROW(&s->arena, s->dynamics);
+	s->dynamics.v[s->dynamics.n++] = (struct scan_dynamic){file->name, (int)line, why};
+}
+
 void report_dynamic(struct here *h, const struct node *n, const char *why)
 {
-	VEC_GROW(&h->s->arena, h->s->dynamics);
-	h->s->dynamics.v[h->s->dynamics.n++] =
-		(struct scan_dynamic){h->file->name, (int)n->line, why};
+	add_dynamic(h->s, h->file, n->line, why);
 }
 
 void report_read(struct here *h, struct node *key, uint32_t line, bool required)
@@ -304,6 +309,8 @@ static void keep_mistakes(struct scan *s)
 void report_finish(struct scan *s)
 {
 	for (size_t i = 0; i < s->files.n; i++) {
+		if (s->files.v[i]->unread)
+			add_dynamic(s, s->files.v[i], 1, s->files.v[i]->unread);
 		if (!s->files.v[i]->syntax.message)
 			continue;
 		VEC_GROW(&s->arena, s->syntaxes);

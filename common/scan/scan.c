@@ -79,7 +79,7 @@ static int attempt(struct scan *s, struct scan_file *file, const void *bytes, si
 {
 	s->arena.fail = f;
 	if (setjmp(f->at))
-		return f->what == FAIL_SYNTAX ? 0 : -1;
+		return f->what == FAIL_SYNTAX || f->what == FAIL_CODING ? 0 : -1;
 	if (!*text)
 		*text = decode_source(&s->arena, bytes, n);
 	struct parse_result r = parse_module(*text, &s->syms, modern);
@@ -105,6 +105,10 @@ static int parse_file(
 	file->parsed = got;
 	if (got)
 		return 0;
+	if (f.what == FAIL_CODING) {
+		file->unread = f.message;
+		return 0;
+	}
 	note_syntax(file, (int)f.line, (int)f.col, f.message, NULL);
 	if (!text)
 		return 0;

@@ -1,15 +1,17 @@
 /*
  * What the Python code of one tool directory reads from EV_KEYS, found without running it.
- * Pure: the caller reads the files and hands over their bytes; nothing here does I/O.
+ * Pure: the caller reads the files and hands over their bytes; nothing here does I/O, save that
+ * iconv(3) loads a converter for a file that declares an encoding which is not decoded by hand.
  *
  * Use: scan_new(), scan_add_file() once a *.py file, scan_resolve(), then the accessors. All
  * results belong to the scan and live until scan_free(); strings are NUL-terminated UTF-8 without
  * control characters being removed (a key may be any str literal: escape it before showing it).
  * Lines and columns count from 1 and 0, as CPython's ast has them; columns are bytes.
  *
- * A file that does not parse is a result (scan_syntax_errors), not an error. Errors are: no memory,
- * or a directory too big to be analysed (ERR_LIMIT); the scan is then only good for scan_free().
- * Hostile input costs time and memory linear in its size, never the stack.
+ * A file that does not parse is a result (scan_syntax_errors), not an error; so is one whose text
+ * cannot be told for its encoding: it is passed over, and scan_dynamics() says so. Errors are: no
+ * memory, or a directory too big to be analysed (ERR_LIMIT); the scan is then only good for
+ * scan_free(). Hostile input costs time and memory linear in its size, never the stack.
  */
 #ifndef EVCTL_SCAN_SCAN_H
 #define EVCTL_SCAN_SCAN_H

@@ -174,6 +174,7 @@ struct scan_file {
 	struct seq body;
 	bool parsed;
 	struct scan_syntax syntax; /* message NULL if there is nothing to report */
+	const char *unread;	   /* why its text is not known, NULL if it is */
 	struct module *module;
 	const char *package; /* the path of the directory it is in */
 	struct scope *scope;

@@ -35,6 +35,8 @@ rule yaml "only common/manifest includes <yaml.h>" \
 	"$(includers yaml.h '^common/manifest/[a-z_]*\.c$')"
 rule curl "only common/gate/upstream.c includes <curl/curl.h>" \
 	"$(includers curl/curl.h '^common/gate/upstream\.c$')"
+rule iconv "only common/scan/codec.c includes <iconv.h>" \
+	"$(includers iconv.h '^common/scan/codec\.c$')"
 
 rule silence "common/ neither prints nor exits (what speaks in base/ does)" \
 	"$(calls 'printf|puts|putchar|exit|abort' common/*/*.c |

@@ -13,6 +13,7 @@ BREACHES = {
     "sqlite": [("common/run/run.c", "#include <sqlite3.h>")],
     "sodium": [("cmd/evctl.c", "#include <sodium.h>")],
     "yaml": [("common/base/json.c", "#include <yaml.h>")],
+    "iconv": [("common/scan/decode.c", "#include <iconv.h>")],
     "curl": [("common/broker/call.c", "#include <curl/curl.h>")],
     "silence": [("common/state/cred.c", 'static void f(void)\n{\n\tprintf("x");\n}'),
                 ("common/gate/call.c", "static void f(void)\n{\n\texit(1);\n}")],
