@@ -133,6 +133,48 @@ static void test_meaning(struct tap *t)
 		"words of a list");
 }
 
+static bool text_is(struct http_text t, const char *want)
+{
+	return t.p ? want && t.n == strlen(want) && memcmp(t.p, want, t.n) == 0 : !want;
+}
+
+static bool same_text(char *got, const char *want)
+{
+	bool same = got ? want && strcmp(got, want) == 0 : !want;
+	free(got);
+	return same;
+}
+
+static void test_targets(struct tap *t)
+{
+	static const struct {
+		const char *target, *name, *value;
+	} asked[] = {{"/a?b=c", "b", "c"}, {"/a?b=", "b", ""}, {"/a?b", "b", NULL},
+		{"/a?bb=c&b=d", "b", "d"}, {"/a?b=c&b=d", "b", "c"}, {"/a", "b", NULL},
+		{"/a?b=c+d%20e%2B", "b", "c d e+"}, {"/a?b=%zz%4", "b", "%zz%4"},
+		{"/b=c", "b", NULL}, {"/a?x?b=c", "b", NULL}, {"/a?&&b=c=d&", "b", "c=d"}};
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+		ok(t,
+			same_text(http_query((struct http_text){asked[i].target,
+						     strlen(asked[i].target)},
+					  asked[i].name),
+				asked[i].value),
+			"query of %s", asked[i].target);
+	ok(t, same_text(http_path((struct http_text){"/a%2fb+c?d/e", 12}), "/a/b+c"),
+		"a path is decoded, its plus stays, the query is not in it");
+}
+
+static void test_cookies(struct tap *t)
+{
+	struct http_head h;
+	judge(GET "Cookie: xa=1; a=2; a=3;b=\r\nX: c=9\r\nCookie: c=4\r\n\r\n", &h);
+	ok(t, text_is(http_cookie(&h, "a"), "2"), "a cookie: the first of its name");
+	ok(t, text_is(http_cookie(&h, "b"), ""), "one without a value");
+	ok(t, text_is(http_cookie(&h, "c"), "4"), "in a second field, not in another one");
+	ok(t, text_is(http_cookie(&h, "d"), NULL) && text_is(http_cookie(&h, "x"), NULL),
+		"none of that name");
+}
+
 static void test_limits(struct tap *t)
 {
 	static char head[HTTP_HEAD_MAX];
@@ -211,6 +253,8 @@ int main(void)
 	struct tap t = {0};
 	test_heads(&t);
 	test_meaning(&t);
+	test_targets(&t);
+	test_cookies(&t);
 	test_limits(&t);
 	test_chunks(&t);
 	return tap_done(&t);
