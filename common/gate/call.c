@@ -33,34 +33,25 @@ static int find_key(const struct call *c, const char *name)
 	return -1;
 }
 
-static int take_host(struct policy_row *r, const char *host, struct err *e)
+/* Only the canonical form would ever match; anything else is a fault of the supervisor. */
+static bool is_canonical(const struct host *h)
 {
-	const char *why;
-	r->wildcard = strncmp(host, "*.", 2) == 0;
-	host += r->wildcard ? 2 : 0;
+	const char *why, *base = h->name + (strncmp(h->name, "*.", 2) == 0 ? 2 : 0);
 	char name[HOST_MAX];
-	/* Only the canonical form would ever match; anything else is a fault of the supervisor. */
-	if (host_normalise(host, strlen(host), name, &why) < 0 || strcmp(name, host) != 0)
-		return bad(e, "a row's host is not canonical");
-	memcpy(r->name, name, sizeof r->name);
-	return 0;
+	return host_normalise(base, strlen(base), name, &why) == 0 && strcmp(name, base) == 0;
 }
 
 static int take_row(
 	struct call *c, struct policy_row *r, const struct gate_row *from, struct err *e)
 {
-	*r = (struct policy_row){.port = from->port,
-		.is_default = from->is_default,
-		.plain = from->plain,
-		.allow_private = from->allow_private,
-		.connect_to = from->connect_to,
-		.ca = from->ca,
-		.key = from->key ? find_key(c, from->key) : -1};
-	if (take_host(r, from->host, e) < 0)
-		return -1;
-	if (!from->port)
+	const char *to = from->host.route.connect_to;
+	*r = (struct policy_row){
+		.host = from->host, .key = from->key ? find_key(c, from->key) : -1};
+	if (!is_canonical(&r->host))
+		return bad(e, "a row's host is not canonical");
+	if (!r->host.port)
 		return bad(e, "a row has no port");
-	if (r->connect_to && host_check_connect_to(r->connect_to, e) < 0)
+	if (to && host_check_connect_to(to, e) < 0)
 		return -1;
 	return from->key && r->key < 0 ? bad(e, "a row names a key that is not there") : 0;
 }
@@ -134,9 +125,9 @@ static int make_row(struct call *c, size_t i)
 	struct call_row *to = &c->ready[i];
 	struct err e = {0};
 	const struct call_key *own = r->key >= 0 ? &c->policy.keys.v[r->key] : NULL;
-	to->up = upstream_new(&(struct route){r->allow_private, r->connect_to, r->ca}, &e);
+	to->up = upstream_new(&r->host.route, &e);
 	to->guard = make_guard(c, own, true);
-	to->guard_plain = make_guard(c, own, r->plain);
+	to->guard_plain = make_guard(c, own, r->host.plain);
 	if (!to->up || !to->guard || !to->guard_plain)
 		return -1;
 	if (!own || !own->standin)

@@ -11,7 +11,7 @@
 #define EVCTL_GATE_CLIENT_H
 
 #include "base/call_key.h"
-#include "base/err.h"
+#include "net/host.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,14 +19,8 @@
 
 /* One attached host, frozen for a call. */
 struct gate_row {
-	const char *host;   /* canonical: "api.x.example" or "*.x.example" (net/hostname.h) */
-	uint16_t port;	    /* 443 when is_default */
-	bool is_default;    /* declared without a port: 443 with TLS, and 80 plain */
-	bool plain;	    /* keys may go over plain HTTP; on another port: it speaks plain HTTP */
-	bool allow_private; /* private addresses are fine (metadata never is) */
-	const char *connect_to; /* "ADDR:PORT" or NULL */
-	const char *ca;		/* PEM that replaces the system's roots, or NULL */
-	const char *key;	/* the credential bound here, or NULL */
+	struct host host;
+	const char *key; /* the credential bound here, or NULL */
 };
 
 struct gate_policy {

@@ -14,11 +14,11 @@ const struct fields gate_open_fields =
 	FIELDS('O', 1, FIELD_LIST(struct gate_opening, ports, n, FRAME_MAX_FDS, &port_fields));
 
 static const struct fields row_fields =
-	FIELDS_PART(FIELD_TEXT(struct gate_row, host, HOST_TEXT_MAX),
-		FIELD_NUMBER(struct gate_row, port), FIELD_FLAG(struct gate_row, is_default),
-		FIELD_FLAG(struct gate_row, plain), FIELD_FLAG(struct gate_row, allow_private),
-		FIELD_TEXT_OR_NULL(struct gate_row, connect_to, 100),
-		FIELD_TEXT_OR_NULL(struct gate_row, ca, PEM_MAX),
+	FIELDS_PART(FIELD_TEXT(struct gate_row, host.name, HOST_TEXT_MAX),
+		FIELD_NUMBER(struct gate_row, host.port), FIELD_FLAG(struct gate_row, host.plain),
+		FIELD_FLAG(struct gate_row, host.route.allow_private),
+		FIELD_TEXT_OR_NULL(struct gate_row, host.route.connect_to, HOST_TEXT_MAX),
+		FIELD_TEXT_OR_NULL(struct gate_row, host.route.ca, PEM_MAX),
 		FIELD_TEXT_OR_NULL(struct gate_row, key, 64));
 const struct fields gate_policy_fields = FIELDS('C', 1, FIELD_TEXT(struct gate_policy, id, 64),
 	FIELD_NUMBER(struct gate_policy, deadline_ms),

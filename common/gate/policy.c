@@ -3,22 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool serves(const struct policy_row *r, uint16_t port, bool tls)
+static bool serves(const struct host *h, uint16_t port, bool tls)
 {
-	if (r->is_default)
+	if (h->port == 443)
 		return port == (tls ? 443 : 80);
-	return r->port == port && tls == !r->plain;
+	return h->port == port && tls == !h->plain;
 }
 
-static bool names(const struct policy_row *r, const char *name)
+static bool names(const struct host *h, const char *name)
 {
-	return r->wildcard ? host_below(name, r->name) : strcmp(name, r->name) == 0;
+	return host_is_wildcard(h) ? host_below(name, h->name + 2) : strcmp(name, h->name) == 0;
 }
 
-static bool closer(const struct policy_row *a, const struct policy_row *b)
+static bool closer(const struct host *a, const struct host *b)
 {
-	if (!b || a->wildcard != b->wildcard)
-		return !b || !a->wildcard;
+	if (host_is_wildcard(a) != host_is_wildcard(b))
+		return !host_is_wildcard(a);
 	return strlen(a->name) > strlen(b->name);
 }
 
@@ -27,7 +27,8 @@ const struct policy_row *policy_find(
 {
 	const struct policy_row *best = NULL;
 	for (size_t i = 0; i < n; i++)
-		if (serves(&rows[i], port, tls) && names(&rows[i], name) && closer(&rows[i], best))
+		if (serves(&rows[i].host, port, tls) && names(&rows[i].host, name) &&
+			(!best || closer(&rows[i].host, &best->host)))
 			best = &rows[i];
 	return best;
 }
@@ -35,7 +36,7 @@ const struct policy_row *policy_find(
 bool policy_speaks(const struct policy_row *rows, size_t n, uint16_t port, bool tls)
 {
 	for (size_t i = 0; i < n; i++)
-		if (serves(&rows[i], port, tls))
+		if (serves(&rows[i].host, port, tls))
 			return true;
 	return false;
 }
@@ -106,20 +107,11 @@ static int judge_agreement(
 	return 0;
 }
 
-void policy_row_text(const struct policy_row *row, char out[HOST_TEXT_MAX])
-{
-	const char *star = row->wildcard ? "*." : "";
-	if (row->is_default)
-		snprintf(out, HOST_TEXT_MAX, "%s%s", star, row->name);
-	else
-		snprintf(out, HOST_TEXT_MAX, "%s%s:%u", star, row->name, row->port);
-}
-
 static const struct policy_row *on_any_port(
 	const struct policy_row *rows, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (names(&rows[i], name))
+		if (names(&rows[i].host, name))
 			return &rows[i];
 	return NULL;
 }
@@ -140,7 +132,7 @@ static void judge_rows(const struct policy_row *rows, size_t n, const struct pol
 		spec, usual || w->tls ? "" : " --plain", spec);
 	const struct policy_row *other = policy_find(rows, n, v->host, w->port, !w->tls);
 	if (other) {
-		policy_row_text(other, spec);
+		host_text(&other->host, spec);
 		snprintf(v->hint, sizeof v->hint, "evctl-host set %s --plain %s", spec,
 			w->tls ? "no" : "yes");
 	}

@@ -16,13 +16,8 @@
 #include <stdint.h>
 
 struct policy_row {
-	char name[HOST_MAX]; /* without "*." */
-	bool wildcard;
-	uint16_t port; /* 443 when is_default */
-	bool is_default, plain, allow_private;
-	const char *connect_to; /* NULL for none; owned elsewhere */
-	const char *ca;		/* PEM, NULL for the system's; owned elsewhere */
-	int key;		/* index of the credential bound here, -1 for none */
+	struct host host; /* borrowed */
+	int key;	  /* index of the credential bound here, -1 for none */
 };
 
 /* How the request came. */
@@ -43,8 +38,6 @@ struct policy_verdict {
 void policy_judge(const struct policy_row *rows, size_t n, const struct http_head *head,
 	const struct policy_where *where, struct policy_verdict *v);
 
-/* The row as evctl-host takes it: "x", "x:8443", "*.x". */
-void policy_row_text(const struct policy_row *row, char out[HOST_TEXT_MAX]);
 /* The row for a canonical name on a port, NULL when there is none. */
 const struct policy_row *policy_find(
 	const struct policy_row *rows, size_t n, const char *name, uint16_t port, bool tls);

@@ -17,7 +17,7 @@ int refuse_row(struct refusal *no, int status, const char *reason, const char *w
 	const char *before, const struct policy_row *row, const char *after)
 {
 	char text[HOST_TEXT_MAX], hint[sizeof no->hint];
-	policy_row_text(row, text);
+	host_text(&row->host, text);
 	snprintf(hint, sizeof hint, "%s %s%s", before, text, after);
 	return refuse(no, status, reason, why, hint);
 }

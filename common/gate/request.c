@@ -60,8 +60,8 @@ static void note_end(struct request *r, enum upstream_end end, const char *why)
 		[UPSTREAM_TIMEOUT] = {504, "timeout"},
 		[UPSTREAM_BROKEN] = {502, "broken"}};
 	const struct policy_row *row = r->head.v.row;
-	bool needs_place = row->wildcard && !row->connect_to;
-	if (end == UPSTREAM_ADDRESS && !row->allow_private)
+	bool needs_place = host_is_wildcard(&row->host) && !row->host.route.connect_to;
+	if (end == UPSTREAM_ADDRESS && !row->host.route.allow_private)
 		refuse_row(&r->no, as[end].status, as[end].reason, why, "evctl-host set", row,
 			needs_place ? " --connect-to ADDR:PORT --allow-private yes"
 				    : " --allow-private yes");

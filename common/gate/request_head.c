@@ -18,7 +18,7 @@ static int judge(struct request_head *h, struct call *call, struct refusal *no)
 	if (!h->row)
 		return refuse_memory(no);
 	h->guard = c->tls ? h->row->guard : h->row->guard_plain;
-	h->swaps = c->tls || h->v.row->plain;
+	h->swaps = c->tls || h->v.row->host.plain;
 	if (h->in.head.length > REQUEST_BODY_MAX)
 		return refuse(no, 413, "body-too-large", "the request's body is over 10 MB", NULL);
 	return 0;
@@ -46,8 +46,8 @@ static int guard(struct request_head *h, struct call *call, struct refusal *no)
 	const struct policy_row *row = h->v.row;
 	const struct http_request *in = &h->in;
 	/* A name is looked up and sent in clear, so no key at all belongs in it, nor its own. */
-	const struct leak *names = row->wildcard ? call_names(call) : NULL;
-	if (row->wildcard && !names)
+	const struct leak *names = host_is_wildcard(&row->host) ? call_names(call) : NULL;
+	if (host_is_wildcard(&row->host) && !names)
 		return refuse_memory(no);
 	if (leak_find(names, h->v.host, strlen(h->v.host), NULL))
 		return refuse_leak(no, row);
@@ -56,7 +56,7 @@ static int guard(struct request_head *h, struct call *call, struct refusal *no)
 	if (!leak_find(h->guard, in->raw, in->raw_len, NULL) &&
 		!(has_percent(&in->head.target) && leaks_decoded(h->guard, &in->head.target)))
 		return 0;
-	bool own = !in->c->tls && !row->plain && row->key >= 0;
+	bool own = !in->c->tls && !row->host.plain && row->key >= 0;
 	if (!own || leak_find(h->row->guard, in->raw, in->raw_len, NULL))
 		return refuse_leak(no, row);
 	return refuse_row(no, 403, "plain", "a key would go over plain HTTP", "evctl-host set", row,

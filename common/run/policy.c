@@ -9,14 +9,7 @@ static struct gate_row row_of(const struct bound_host *h, const struct call_keys
 {
 	const struct call_key *k =
 		h->credential_name ? call_keys_find(keys, h->credential_name) : NULL;
-	return (struct gate_row){.host = h->host.name,
-		.port = h->host.port,
-		.is_default = h->host.port == 443,
-		.plain = h->host.plain,
-		.allow_private = h->host.route.allow_private,
-		.connect_to = h->host.route.connect_to,
-		.ca = h->host.route.ca,
-		.key = k ? k->name : NULL};
+	return (struct gate_row){.host = h->host, .key = k ? k->name : NULL};
 }
 
 int policy_make(struct room_call *c, const struct going *g, struct err *e)

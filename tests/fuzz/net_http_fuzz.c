@@ -12,9 +12,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const struct policy_row rows[] = {
-	{.name = "api.x.example", .port = 443, .is_default = true, .key = -1},
-	{.name = "x.example", .wildcard = true, .port = 443, .is_default = true, .key = -1},
-	{.name = "odd.example", .port = 8443, .key = -1},
+	{.host = {.name = "api.x.example", .port = 443}, .key = -1},
+	{.host = {.name = "*.x.example", .port = 443}, .key = -1},
+	{.host = {.name = "odd.example", .port = 8443}, .key = -1},
 };
 
 static void must(int holds)
@@ -55,7 +55,8 @@ static void check_verdict(const struct http_head *h, const struct policy_where *
 		return;
 	}
 	must(!w->tls || strcmp(w->sni, v.host) == 0);
-	must(v.row->wildcard ? host_below(v.host, v.row->name) : !strcmp(v.host, v.row->name));
+	const char *name = v.row->host.name;
+	must(host_is_wildcard(&v.row->host) ? host_below(v.host, name + 2) : !strcmp(v.host, name));
 	must(!h->upgrade && !http_is(h->method, "CONNECT") && !http_is(h->method, "TRACE"));
 }
 

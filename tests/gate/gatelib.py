@@ -390,7 +390,7 @@ http { access_log off; client_body_temp_path %(d)s/b; proxy_temp_path %(d)s/p;
 # ---- the supervisor ----
 
 def row(host, port=443, **more):
-    r = {"host": host, "port": port, "default": port == 443, "plain": False, "allow_private": False,
+    r = {"host": host, "port": port, "plain": False, "allow_private": False,
          "connect_to": None, "ca": None, "key": None}
     r.update(more)
     return r
@@ -403,7 +403,7 @@ def key(name, value, guard=True, sealed=False, standin=None):
 
 
 # What common/gate/message.c has.
-ROW = [("host", TEXT), ("port", NUMBER), ("default", FLAG), ("plain", FLAG), ("allow_private", FLAG),
+ROW = [("host", TEXT), ("port", NUMBER), ("plain", FLAG), ("allow_private", FLAG),
        ("connect_to", TEXT), ("ca", TEXT), ("key", TEXT)]
 KEY = [("name", TEXT), ("value", BYTES), ("standin", TEXT), ("guard", FLAG)]
 EVENT = [("at", NUMBER), ("method", TEXT), ("host", TEXT), ("path", TEXT), ("port", NUMBER), ("status", NUMBER),

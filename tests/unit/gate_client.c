@@ -47,13 +47,9 @@ static void test_call(struct tap *t, struct gate *g, uint16_t port)
 {
 	struct err e = {0};
 	struct gate_report r;
-	const struct gate_row rows[] = {{.host = "api.x.example",
-						.port = 443,
-						.is_default = true,
-						.allow_private = true,
-						.connect_to = "127.0.0.1:1",
-						.key = "K\"1"},
-		{.host = "*.w.example", .port = 8443, .ca = "-----BEGIN\n\"\\\n"}};
+	const struct gate_row rows[] = {
+		{.host = {"api.x.example", 443, false, {true, "127.0.0.1:1", NULL}}, .key = "K\"1"},
+		{.host = {"*.w.example", 8443, .route.ca = "-----BEGIN\n\"\\\n"}}};
 	struct call_key keys[] = {
 		{.name = "K\"1", .value = "a\0b\xff-0123456789", .len = 15, .guard = true},
 		{.name = "S",

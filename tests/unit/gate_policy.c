@@ -3,12 +3,12 @@
 #include "../lib/tap.h"
 
 static const struct policy_row rows[] = {
-	{.name = "api.x.example", .port = 443, .is_default = true, .key = -1},
-	{.name = "x.example", .wildcard = true, .port = 443, .is_default = true, .key = -1},
-	{.name = "deep.x.example", .wildcard = true, .port = 443, .is_default = true, .key = -1},
-	{.name = "odd.example", .port = 8443, .key = -1},
-	{.name = "plain.example", .port = 8080, .plain = true, .key = -1},
-	{.name = "xn--bcher-kva.example", .port = 443, .is_default = true, .key = -1},
+	{.host = {.name = "api.x.example", .port = 443}, .key = -1},
+	{.host = {.name = "*.x.example", .port = 443}, .key = -1},
+	{.host = {.name = "*.deep.x.example", .port = 443}, .key = -1},
+	{.host = {.name = "odd.example", .port = 8443}, .key = -1},
+	{.host = {.name = "plain.example", .port = 8080, .plain = true}, .key = -1},
+	{.host = {.name = "xn--bcher-kva.example", .port = 443}, .key = -1},
 };
 
 #define N (sizeof rows / sizeof rows[0])
