@@ -118,44 +118,27 @@ static bool builder_pays(const struct apply_connection *c)
 	return false;
 }
 
-static void add_quoted(struct buf *b, const char *word)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789_./:=@%+,-";
-	if (word[strspn(word, safe)] == '\0') {
-		buf_adds(b, word);
-		return;
-	}
-	buf_addc(b, '\'');
-	for (const char *s = word; *s; s++)
-		if (*s == '\'')
-			buf_adds(b, "'\\''");
-		else
-			buf_addc(b, *s);
-	buf_addc(b, '\'');
-}
-
 /* To be pasted into a shell as it is. */
 static void command_that_adds(
 	const struct applying *ap, const struct apply_connection *c, struct buf *b)
 {
 	buf_addf(b, "evctl-conn add %s --env %s --auth ", c->name, c->env);
-	add_quoted(b, c->auth);
+	buf_addword(b, c->auth);
 	for (size_t k = 0; k < c->hosts.n; k++) {
 		buf_adds(b, " --host ");
-		add_quoted(b, c->hosts.v[k]);
+		buf_addword(b, c->hosts.v[k]);
 	}
 	if (c->route.allow_private)
 		buf_adds(b, " --allow-private");
 	if (c->route.connect_to) {
 		buf_adds(b, " --connect-to ");
-		add_quoted(b, c->route.connect_to);
+		buf_addword(b, c->route.connect_to);
 	}
 	if (!c->ca_file)
 		return;
 	STR_AUTO path = beside_file(ap, c->ca_file);
 	buf_adds(b, " --ca-file ");
-	add_quoted(b, path ? path : c->ca_file);
+	buf_addword(b, path ? path : c->ca_file);
 }
 
 /* A connection whose key the builder brings cannot be made here: its value is no part of a file. */

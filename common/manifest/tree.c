@@ -321,29 +321,11 @@ static int open_dir(const char *dir, struct err *e)
 	return err_errno(e, ERR_FAIL, "cannot open '%s'", dir);
 }
 
-/* For a shell: in single quotes unless it is a plain word. */
-static void add_quoted(struct buf *b, const char *s)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-./";
-	if (*s && *s != '-' && s[strspn(s, plain)] == '\0') {
-		buf_adds(b, s);
-		return;
-	}
-	buf_addc(b, '\'');
-	for (; *s; s++)
-		if (*s == '\'')
-			buf_adds(b, "'\\''");
-		else
-			buf_addc(b, *s);
-	buf_addc(b, '\'');
-}
-
 static int no_manifest(int fd, const char *dir, const char *path, struct err *e)
 {
 	BUF_AUTO at = {0};
 	err_set(e, ERR_NOTFOUND, "no " MANIFEST_FILE " in '%s'", dir);
-	add_quoted(&at, path);
+	buf_addword(&at, path);
 	if (!text_is_clean(path, strlen(path), false) || buf_failed(&at))
 		return -1;
 	if (faccessat(fd, "expert.yml", F_OK, 0) == 0)
