@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +33,19 @@ void fd_close_auto(int *fd)
 void str_free_auto(char **s)
 {
 	free(*s);
+}
+
+int fd_open_beneath(int dir, const char *path, int flags, enum beneath how)
+{
+	static const uint64_t more[] = {[BENEATH_PLAIN] = RESOLVE_NO_SYMLINKS,
+		[BENEATH_MOUNT] = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
+	struct open_how h = {.flags = (uint64_t)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | more[how]};
+	int fd, tries = 0;
+	do /* EAGAIN: a rename elsewhere raced with the check */
+		fd = (int)syscall(SYS_openat2, dir, path, &h, sizeof h);
+	while (fd < 0 && (errno == EINTR || (errno == EAGAIN && ++tries < 100)));
+	return fd;
 }
 
 int fd_read_full(int fd, void *p, size_t n)
@@ -134,7 +149,57 @@ int file_mkdirs(const char *path, mode_t mode, struct err *e)
 	return 0;
 }
 
-/* Walks without recursion deeper than it must: `..` is opened again rather than kept open. */
+/*
+ * Removes what can be removed of a directory. A descriptor of the first sub-directory that is not
+ * empty; -1 with errno 0 when nothing is left, another errno when something cannot be.
+ */
+static int clear_level(int dir)
+{
+	int list = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), sub = -1, error = 0;
+	DIR *d = list < 0 ? NULL : fdopendir(list);
+	if (!d) {
+		fd_close(&list);
+		return -1;
+	}
+	for (struct dirent *de; sub < 0 && error == 0 && (de = readdir(d));) {
+		const char *name = de->d_name;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+			continue;
+		if (unlinkat(dir, name, 0) == 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0)
+			continue;
+		if (fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+			sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		error = sub < 0 ? errno : 0;
+	}
+	closedir(d);
+	errno = error;
+	return sub;
+}
+
+/* Down into whatever is not empty, and up by ".." again, so that any depth takes two descriptors.
+ */
+int file_empty_dir(int dir)
+{
+	FD_AUTO at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	size_t depth = 0;
+	while (at >= 0) {
+		int next = clear_level(at);
+		if (next < 0 && errno)
+			return -1;
+		if (next < 0 && depth == 0)
+			return 0;
+		if (next >= 0) {
+			depth++;
+		} else {
+			depth--;
+			next = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		}
+		fd_close(&at);
+		at = next;
+	}
+	return -1;
+}
+
 int file_remove_tree(int at, const char *name)
 {
 	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
@@ -142,57 +207,7 @@ int file_remove_tree(int at, const char *name)
 	if (unlinkat(at, name, AT_REMOVEDIR) == 0)
 		return 0;
 	FD_AUTO root = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (root < 0)
-		return -1;
-	/*
-	 * A directory found inside is flattened: its own sub-directories are renamed up into the
-	 * root under fresh names, so that any depth is removed with two descriptors.
-	 */
-	unsigned long serial = 0;
-	for (bool again = true; again;) {
-		again = false;
-		int list = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		DIR *d = list < 0 ? NULL : fdopendir(list);
-		if (!d) {
-			fd_close(&list);
-			return -1;
-		}
-		for (struct dirent *de; (de = readdir(d));) {
-			if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
-				continue;
-			if (unlinkat(root, de->d_name, 0) == 0 ||
-				unlinkat(root, de->d_name, AT_REMOVEDIR) == 0)
-				continue;
-			(void)!fchmodat(root, de->d_name, 0700, 0);
-			int sub = openat(
-				root, de->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			DIR *sd = sub < 0 ? NULL : fdopendir(sub);
-			if (!sd) {
-				fd_close(&sub);
-				closedir(d);
-				return -1;
-			}
-			for (struct dirent *se; (se = readdir(sd));) {
-				if (strcmp(se->d_name, ".") == 0 || strcmp(se->d_name, "..") == 0)
-					continue;
-				if (unlinkat(dirfd(sd), se->d_name, 0) == 0)
-					continue;
-				char up[64];
-				do
-					snprintf(up, sizeof up, ".rm.%lu", serial++);
-				while (faccessat(root, up, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-				if (renameat(dirfd(sd), se->d_name, root, up) == 0)
-					again = true;
-			}
-			closedir(sd);
-			if (unlinkat(root, de->d_name, AT_REMOVEDIR) < 0 && !again) {
-				closedir(d);
-				return -1;
-			}
-		}
-		closedir(d);
-	}
-	return unlinkat(at, name, AT_REMOVEDIR);
+	return root < 0 || file_empty_dir(root) < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
 }
 
 bool file_exists(const char *path)

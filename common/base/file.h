@@ -19,6 +19,17 @@ void str_free_auto(char **s);
 /* Closes *fd if it is open and sets it to -1; errno is kept. */
 void fd_close(int *fd);
 
+/*
+ * Opens what is beneath a directory: the kernel itself refuses what would leave it, by "..", by
+ * link or by a rename under way (EXDEV), and magic links (ELOOP).
+ */
+enum beneath {
+	BENEATH_LINKS, /* links are followed as long as they stay beneath */
+	BENEATH_PLAIN, /* a link anywhere is ELOOP */
+	BENEATH_MOUNT, /* likewise, and another file system is EXDEV */
+};
+int fd_open_beneath(int dir, const char *path, int flags, enum beneath how);
+
 /* Reads or writes exactly n bytes, through EINTR. -1 with errno; a short read is errno 0. */
 int fd_read_full(int fd, void *p, size_t n);
 int fd_write_full(int fd, const void *p, size_t n);
@@ -32,8 +43,10 @@ int file_read(const char *path, struct buf *b, struct err *e);
 int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e);
 /* mkdir -p; new directories get mode. An existing directory is fine. */
 int file_mkdirs(const char *path, mode_t mode, struct err *e);
-/* rm -r beneath an open directory, never following a link. Best effort; 0 if all went. */
+/* rm -r beneath an open directory, never following a link, and of all that is in one, however deep.
+ * 0 if all went; -1 with errno. Nobody else may be moving directories about in there. */
 int file_remove_tree(int at, const char *name);
+int file_empty_dir(int dir);
 bool file_exists(const char *path);
 /* A new string "a/b"; the caller frees. */
 char *path_join(const char *a, const char *b);

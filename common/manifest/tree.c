@@ -8,11 +8,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Entries looked at, ignored ones too: a directory of a million names must not take for ever. */
@@ -66,23 +64,13 @@ static int refuse_size(const struct walk *w)
 		w->e, "list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
 }
 
-/*
- * Every open goes through here: the kernel itself refuses what would leave the root, by "..", by
- * link or by a rename under way. Links are followed only where asked.
- */
+/* Every open goes through here. Links are followed only where asked. */
 static int open_beneath(const struct walk *w, const char *path, int flags, bool follow)
 {
-	struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	if (flags & O_PATH)
-		how.flags = (uint64_t)(flags | O_CLOEXEC);
-	if (!follow)
-		how.resolve |= RESOLVE_NO_SYMLINKS;
-	int fd, tries = 0;
-	do /* EAGAIN: a rename elsewhere raced with the check */
-		fd = (int)syscall(SYS_openat2, w->root, *path ? path : ".", &how, sizeof how);
-	while (fd < 0 && (errno == EINTR || (errno == EAGAIN && ++tries < 100)));
-	return fd;
+	if (!(flags & O_PATH))
+		flags |= O_NOCTTY | O_NONBLOCK;
+	return fd_open_beneath(
+		w->root, *path ? path : ".", flags, follow ? BENEATH_LINKS : BENEATH_PLAIN);
 }
 
 static int cannot_read(const struct walk *w, const char *path)

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 int place_dir(const char *path, bool make, struct err *e)
@@ -19,13 +17,6 @@ int place_dir(const char *path, bool make, struct err *e)
 		err_errno(e, errno == ENOENT ? ERR_NOTFOUND : ERR_FAIL,
 			"cannot open the directory '%s'", path);
 	return fd;
-}
-
-static int open_beneath(int dir, const char *name)
-{
-	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
 }
 
 /* The directory that name is to be in, made if need be; *leaf is what is left of the name. */
@@ -41,7 +32,8 @@ static int open_parent(int dir, const char *name, const char **leaf)
 			memcpy(part, name, n);
 			part[n] = '\0';
 			if (mkdirat(at, part, 0777) == 0 || errno == EEXIST)
-				next = open_beneath(at, part);
+				next = fd_open_beneath(
+					at, part, O_RDONLY | O_DIRECTORY, BENEATH_PLAIN);
 		} else {
 			errno = ENAMETOOLONG;
 		}

@@ -7,12 +7,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Bounds on the work, beyond any honest use. */
@@ -34,14 +32,6 @@ struct walk {
 	size_t seen, unnamed;
 	struct buf path;
 };
-
-static int open_beneath(int dir, const char *name, uint64_t flags)
-{
-	struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
-			   RESOLVE_NO_XDEV};
-	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-}
 
 /* Opens for reading the very thing that an O_PATH descriptor holds, whatever its mode says. */
 static int reopen(int path_fd, int flags)
@@ -107,7 +97,7 @@ static int look_at(struct walk *w, int dir, const char *name, int depth, const s
 {
 	const char *path = buf_str(&w->path), *why = bad_name(path);
 	struct stat st;
-	FD_AUTO fd = open_beneath(dir, name, O_PATH);
+	FD_AUTO fd = fd_open_beneath(dir, name, O_PATH | O_NOFOLLOW, BENEATH_MOUNT);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return add_entry(w, path, w->path.len, "cannot be read");
 	if (!S_ISDIR(st.st_mode))
@@ -212,7 +202,7 @@ static int keep(struct collected *c, struct caps *caps, const struct walk *w, co
 	const struct stat *root, const char **why)
 {
 	struct stat st;
-	FD_AUTO path_fd = open_beneath(w->root, name, O_PATH);
+	FD_AUTO path_fd = fd_open_beneath(w->root, name, O_PATH | O_NOFOLLOW, BENEATH_MOUNT);
 	FD_AUTO fd = -1;
 	*why = "cannot be read";
 	if (path_fd < 0 || fstat(path_fd, &st) < 0)

@@ -254,56 +254,10 @@ int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e)
 	return failed;
 }
 
-/*
- * Removes what can be removed of a directory. A descriptor of the first sub-directory that is not
- * empty; -1 with errno 0 when nothing is left, another errno when something cannot be.
- */
-static int clear_level(int dir)
-{
-	int list = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), sub = -1, error = 0;
-	DIR *d = list < 0 ? NULL : fdopendir(list);
-	if (!d) {
-		fd_close(&list);
-		return -1;
-	}
-	for (struct dirent *de; sub < 0 && error == 0 && (de = readdir(d));) {
-		const char *name = de->d_name;
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			continue;
-		if (unlinkat(dir, name, 0) == 0 || unlinkat(dir, name, AT_REMOVEDIR) == 0)
-			continue;
-		if (fchmodat(dir, name, 0700, 0) == 0)
-			sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		error = sub < 0 ? errno : 0;
-	}
-	closedir(d);
-	errno = error;
-	return sub;
-}
-
-/* Down into whatever is not empty, and up by ".." again, so that any depth takes two descriptors.
- */
 int stage_empty(int outputs, uid_t uid)
 {
 	struct as old = begin_as(uid);
-	FD_AUTO at = fcntl(outputs, F_DUPFD_CLOEXEC, 3);
-	int failed = at < 0 || fchmod(at, 0755) < 0;
-	for (size_t depth = 0; !failed;) {
-		int next = clear_level(at);
-		if (next < 0 && errno) {
-			failed = 1;
-		} else if (next >= 0) {
-			depth++;
-		} else if (depth > 0) {
-			next = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			failed = next < 0;
-			depth--;
-		} else {
-			break;
-		}
-		fd_close(&at);
-		at = next;
-	}
+	int failed = fchmod(outputs, 0755) < 0 || file_empty_dir(outputs) < 0;
 	end_as(old);
 	return failed ? -1 : 0;
 }

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 void expert_view_free(struct expert_view *v)
@@ -73,9 +71,8 @@ static int read_manifest(const char *dir, struct manifest *m, struct err *e)
 	FD_AUTO top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
 		return err_errno(e, ERR_NOTFOUND, "cannot open the directory '%s'", dir);
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-	FD_AUTO fd = (int)syscall(SYS_openat2, top, MANIFEST_FILE, &how, sizeof how);
+	FD_AUTO fd = fd_open_beneath(
+		top, MANIFEST_FILE, O_RDONLY | O_NONBLOCK | O_NOCTTY, BENEATH_LINKS);
 	if (fd < 0)
 		return err_errno(
 			e, errno == ENOENT ? ERR_NOTFOUND : ERR_USAGE, "cannot open '%s'", path);
