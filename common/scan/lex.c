@@ -1,6 +1,8 @@
 #include "scan/lex.h"
 #include "scan/lex_bits.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 _Noreturn void lex_error(struct lex *lx, uint32_t line, uint32_t col, const char *message)
@@ -18,8 +20,26 @@ static _Noreturn void error_here(struct lex *lx, const char *message)
 	lex_error(lx, lx->at_line, (uint32_t)(lx->at - lx->line_start), message);
 }
 
-void lex_init(struct lex *lx, const char *text, char *parens, struct lex_indents *indents,
-	struct symtab *syms)
+__attribute__((format(printf, 2, 3))) static const char *say(struct lex *lx, const char *fmt, ...)
+{
+	char text[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return arena_copy(lx->syms->arena, text, (size_t)n);
+}
+#define say_here(lx, ...) error_here(lx, say(lx, __VA_ARGS__))
+
+static _Noreturn void never_closed(struct lex *lx)
+{
+	const struct lex_paren *open = &lx->parens[lx->level - 1];
+	lex_error(lx, open->line, open->col, say(lx, "'%c' was never closed", open->c));
+}
+
+void lex_init(struct lex *lx, const char *text, struct lex_paren *parens,
+	struct lex_indents *indents, struct symtab *syms)
 {
 	*lx = (struct lex){
 		.at = text,
@@ -330,7 +350,10 @@ static void string(struct lex *lx, const char *start, const char *quote, uint8_t
 			break;
 		}
 	}
-	lex_error(lx, line, (uint32_t)(start - line_start), "unterminated string literal");
+	lex_error(lx, line, (uint32_t)(start - line_start),
+		say(lx, "unterminated %sstring literal (detected at line %u)",
+			flags & LEX_TRIPLE ? "triple-quoted " : "",
+			lx->at_line - (flags & LEX_TRIPLE && !*p)));
 }
 
 const char *lex_string_body(const struct lex *lx, const char **end)
@@ -464,16 +487,25 @@ static void open_bracket(struct lex *lx, enum token kind, const char *p)
 {
 	if (lx->level >= LEX_MAX_PARENS)
 		error_here(lx, "too many nested parentheses");
-	lx->parens[lx->level++] = *p;
+	lx->parens[lx->level++] =
+		(struct lex_paren){*p, lx->at_line, (uint32_t)(p - lx->line_start)};
 	give(lx, kind, p, p + 1);
 }
 
 static void close_bracket(struct lex *lx, enum token kind, const char *p, char opening)
 {
+	lx->at = p;
 	if (!lx->level)
-		error_here(lx, "unmatched closing bracket");
-	if (lx->parens[--lx->level] != opening)
-		error_here(lx, "closing bracket does not match the opening one");
+		say_here(lx, "unmatched '%c'", *p);
+	const struct lex_paren *open = &lx->parens[--lx->level];
+	if (open->c != opening && open->line == lx->at_line)
+		say_here(lx, "closing parenthesis '%c' does not match opening parenthesis '%c'", *p,
+			open->c);
+	if (open->c != opening)
+		say_here(lx,
+			"closing parenthesis '%c' does not match opening parenthesis '%c' on line "
+			"%u",
+			*p, open->c, open->line);
 	give(lx, kind, p, p + 1);
 }
 
@@ -537,7 +569,7 @@ static bool newline(struct lex *lx, const char *p)
 static void end_of_file(struct lex *lx, const char *p)
 {
 	if (lx->level)
-		error_here(lx, "a bracket was never closed");
+		never_closed(lx);
 	give(lx, T_EOF, p, p);
 }
 
@@ -683,4 +715,24 @@ void lex_next(struct lex *lx)
 			return punctuation(lx, p);
 		}
 	}
+}
+
+void lex_rest(struct lex *lx)
+{
+	struct fail *outer = lx->syms->arena->fail, f;
+	uint32_t line = lx->line;
+
+	lx->syms->arena->fail = &f;
+	if (setjmp(f.at) == 0) {
+		while (lx->kind != T_EOF)
+			lex_next(lx);
+		lx->syms->arena->fail = outer;
+		return;
+	}
+	lx->syms->arena->fail = outer;
+	if (f.what != FAIL_SYNTAX)
+		fail_jump(outer, f.what);
+	bool unclosed = !*lx->at && lx->level;
+	if (!unclosed || lx->parens[lx->level - 1].line < line)
+		lex_error(lx, f.line, f.col, f.message);
 }

@@ -36,6 +36,12 @@ struct lex_indents {
 	uint32_t col[LEX_MAX_INDENT], alt[LEX_MAX_INDENT];
 };
 
+/* An open bracket. */
+struct lex_paren {
+	char c;
+	uint32_t line, col;
+};
+
 struct lex {
 	/* the token */
 	enum token kind;
@@ -53,16 +59,22 @@ struct lex {
 	int indent;
 	/* tokens that end on this line have their columns moved (strings within f-strings) */
 	uint32_t shift_line, shift_col;
-	char *parens;
+	struct lex_paren *parens;
 	struct lex_indents *indents;
 	struct symtab *syms;
 };
 
 /* parens has LEX_MAX_PARENS members; both belong to the caller. */
-void lex_init(struct lex *lx, const char *text, char *parens, struct lex_indents *indents,
-	struct symtab *syms);
+void lex_init(struct lex *lx, const char *text, struct lex_paren *parens,
+	struct lex_indents *indents, struct symtab *syms);
 void lex_next(struct lex *lx);
 _Noreturn void lex_error(struct lex *lx, uint32_t line, uint32_t col, const char *message);
+/*
+ * For a parser whose error is at the present token: reads the rest, as an error of the tokens there
+ * is the better one to tell, as is a bracket that was opened on a line before and never closed.
+ * Returns when there is neither.
+ */
+void lex_rest(struct lex *lx);
 
 /* The literal text inside a string token's quotes. */
 const char *lex_string_body(const struct lex *lx, const char **end);

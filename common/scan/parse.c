@@ -2,14 +2,21 @@
 
 #include <string.h>
 
+static _Noreturn void fail_at(struct parse *p, struct place at, const char *message)
+{
+	if (!p->trial && !p->modern)
+		lex_rest(&p->lx);
+	lex_error(&p->lx, at.line, at.col, message);
+}
+
 _Noreturn void parse_error(struct parse *p, const char *message)
 {
-	lex_error(&p->lx, p->lx.line, p->lx.col, message);
+	fail_at(p, parse_here(p), message);
 }
 
 _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message)
 {
-	lex_error(&p->lx, n->line, n->col, message);
+	fail_at(p, parse_at(n), message);
 }
 
 void parse_grow(struct parse *p)
@@ -48,7 +55,7 @@ struct sym *parse_name(struct parse *p)
 {
 	struct sym *y = p->lx.sym;
 	if (p->lx.kind != T_NAME)
-		parse_error(p, "a name is expected");
+		parse_error(p, "invalid syntax");
 	lex_next(&p->lx);
 	return y;
 }
@@ -57,7 +64,7 @@ struct sym *parse_name(struct parse *p)
 
 struct parse_result parse_module(const char *text, struct symtab *syms, bool modern)
 {
-	char parens[LEX_MAX_PARENS];
+	struct lex_paren parens[LEX_MAX_PARENS];
 	struct lex_indents indents;
 	struct parse p = {.arena = syms->arena, .syms = syms, .needs = 11, .modern = modern};
 

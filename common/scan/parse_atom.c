@@ -12,9 +12,9 @@ static struct node *clause(struct parse *p)
 
 	if (parse_accept(p, K_ASYNC))
 		n->flags = NODE_ASYNC;
-	parse_expect(p, K_FOR, "'for' is expected");
+	parse_expect(p, K_FOR, "invalid syntax");
 	n->clause.target = parse_star_targets(p);
-	parse_expect(p, K_IN, "'in' is expected");
+	parse_expect(p, K_IN, "invalid syntax");
 	n->clause.iter = parse_disjunction(p);
 	while (parse_accept(p, K_IF))
 		parse_push(p, parse_disjunction(p));
@@ -100,7 +100,7 @@ static struct node *dict_rest(struct parse *p, struct place at, uint32_t mark)
 			continue;
 		}
 		parse_push(p, parse_expression(p));
-		parse_expect(p, T_COLON, "':' is expected");
+		parse_expect(p, T_COLON, "invalid syntax");
 		parse_push(p, parse_expression(p));
 	}
 	struct seq all = parse_take(p, mark);
@@ -159,7 +159,7 @@ static struct node *bracketed(
 	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *n = inside(p, at);
-	parse_expect(p, close, "a closing bracket is expected");
+	parse_expect(p, close, "invalid syntax");
 	parse_leave(p);
 	return n;
 }

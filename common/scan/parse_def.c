@@ -92,7 +92,7 @@ struct seq parse_params(struct parse *p, enum token end)
 		else
 			plain_param(p, &s);
 		if (p->lx.kind != end)
-			parse_expect(p, T_COMMA, "',' is expected");
+			parse_expect(p, T_COMMA, "invalid syntax");
 	}
 	if (s.need_name)
 		parse_error(p, "named parameters must follow a bare '*'");
@@ -130,6 +130,6 @@ struct seq parse_type_params(struct parse *p)
 	do
 		parse_push(p, type_param(p));
 	while (parse_accept(p, T_COMMA) && p->lx.kind != T_RSQB);
-	parse_expect(p, T_RSQB, "']' is expected");
+	parse_expect(p, T_RSQB, "invalid syntax");
 	return parse_take(p, mark);
 }

@@ -101,7 +101,7 @@ static struct node *subscript(struct parse *p, struct place at, struct node *val
 	struct node *n = PARSE_NEW(p, E_SUBSCRIPT, at, sub);
 	n->sub.value = value;
 	n->sub.index = parse_slices(p);
-	parse_expect(p, T_RSQB, "']' is expected");
+	parse_expect(p, T_RSQB, "invalid syntax");
 	parse_leave(p);
 	return n;
 }
@@ -184,7 +184,7 @@ static enum cmp_op compare_op(struct parse *p)
 	lex_next(&p->lx);
 	switch (kind) {
 	case K_NOT:
-		parse_expect(p, K_IN, "'in' is expected");
+		parse_expect(p, K_IN, "invalid syntax");
 		return CMP_NOT_IN;
 	case K_IS:
 		return parse_accept(p, K_NOT) ? CMP_IS_NOT : CMP_IS;
@@ -274,7 +274,7 @@ static struct node *lambda(struct parse *p)
 	parse_enter(p);
 	lex_next(&p->lx);
 	n->lambda.params = parse_params(p, T_COLON);
-	parse_expect(p, T_COLON, "':' is expected");
+	parse_expect(p, T_COLON, "invalid syntax");
 	n->lambda.body = parse_expression(p);
 	parse_leave(p);
 	return n;
@@ -293,7 +293,7 @@ struct node *parse_expression(struct parse *p)
 	struct node *n = PARSE_NEW(p, E_IFEXP, at, three);
 	n->three.b = then;
 	n->three.a = binary(p, L_OR);
-	parse_expect(p, K_ELSE, "'else' is expected");
+	parse_expect(p, K_ELSE, "invalid syntax");
 	parse_enter(p);
 	n->three.c = parse_expression(p);
 	parse_leave(p);
@@ -475,7 +475,7 @@ void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bo
 			break;
 		genexp = false;
 	}
-	parse_expect(p, T_RPAR, "')' is expected");
+	parse_expect(p, T_RPAR, "invalid syntax");
 	split_arguments(p, mark, args, keywords);
 	parse_leave(p);
 }

@@ -15,7 +15,8 @@ struct parse {
 	int level; /* of nesting */
 	int needs; /* as in struct parse_result */
 	bool modern;
-	bool deep; /* the tree must be measured */
+	bool trial; /* an error here is not the last word; or this is within an f-string */
+	bool deep;  /* the tree must be measured */
 };
 
 struct place {

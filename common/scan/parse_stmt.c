@@ -4,7 +4,7 @@
 
 static void colon(struct parse *p)
 {
-	parse_expect(p, T_COLON, "':' is expected");
+	parse_expect(p, T_COLON, "expected ':'");
 }
 
 static struct node *with_one(struct parse *p, enum node_kind kind, struct place at, struct node *x)
@@ -19,7 +19,7 @@ static struct node *annotated(struct parse *p, struct place at, struct node *tar
 	struct node *n = PARSE_NEW(p, S_ANNASSIGN, at, three);
 
 	if (!parse_is_single_target(target))
-		parse_error_at(p, target, "only a single target can be annotated");
+		parse_error_at(p, target, "only single target (not tuple) can be annotated");
 	if (target->kind == E_NAME && target->line == at.line && target->col == at.col)
 		n->flags = NODE_SIMPLE;
 	lex_next(&p->lx);
@@ -177,7 +177,7 @@ static void import_names(struct parse *p)
 		parse_push(p, import_alias(p, parse_name));
 	} while (parse_accept(p, T_COMMA));
 	if (parens)
-		parse_expect(p, T_RPAR, "')' is expected");
+		parse_expect(p, T_RPAR, "invalid syntax");
 }
 
 static struct node *from_stmt(struct parse *p, struct place at)
@@ -189,7 +189,7 @@ static struct node *from_stmt(struct parse *p, struct place at)
 		n->import.dots += p->lx.kind == T_DOT ? 1 : 3;
 	if (!n->import.dots || p->lx.kind != K_IMPORT)
 		n->import.module = dotted_name(p);
-	parse_expect(p, K_IMPORT, "'import' is expected");
+	parse_expect(p, K_IMPORT, "invalid syntax");
 	if (p->lx.kind == T_STAR) {
 		struct node *star = PARSE_NEW(p, X_ALIAS, parse_here(p), alias);
 		star->alias.name = sym_intern(p->syms, "*", 1);
@@ -200,7 +200,7 @@ static struct node *from_stmt(struct parse *p, struct place at)
 	}
 	n->import.names = parse_take(p, mark);
 	if (!n->import.names.n)
-		parse_error(p, "a name is expected");
+		parse_error(p, "invalid syntax");
 	return n;
 }
 
@@ -255,7 +255,7 @@ static struct node *type_alias(struct parse *p, struct place at)
 	parse_modern(p, 12);
 	n->alias_stmt.name = parse_name(p);
 	n->alias_stmt.type_params = parse_type_params(p);
-	parse_expect(p, T_EQUAL, "'=' is expected");
+	parse_expect(p, T_EQUAL, "invalid syntax");
 	n->alias_stmt.value = parse_expression(p);
 	return n;
 }
@@ -350,7 +350,7 @@ static struct node *for_stmt(struct parse *p, struct place at)
 
 	lex_next(&p->lx);
 	n->loop.target = parse_star_targets(p);
-	parse_expect(p, K_IN, "'in' is expected");
+	parse_expect(p, K_IN, "invalid syntax");
 	n->loop.iter = parse_star_expressions(p);
 	colon(p);
 	n->loop.body = parse_block(p);
@@ -392,11 +392,12 @@ static bool with_parens(struct parse *p)
 	bool volatile ok = false;
 
 	p->arena->fail = &f;
+	p->trial = true;
 	if (setjmp(f.at) == 0) {
 		lex_next(&p->lx);
 		if (p->lx.kind != T_RPAR) {
 			with_items(p, true);
-			parse_expect(p, T_RPAR, "')' is expected");
+			parse_expect(p, T_RPAR, "invalid syntax");
 			ok = p->lx.kind == T_COLON;
 		}
 	} else if (f.what != FAIL_SYNTAX) {
@@ -404,10 +405,11 @@ static bool with_parens(struct parse *p)
 		fail_jump(outer, f.what);
 	}
 	p->arena->fail = outer;
+	p->trial = saved.trial;
 	if (ok)
 		return true;
 	rewind_to(p, &saved);
-	p->lx.parens[0] = '(';
+	p->lx.parens[0].c = '(';
 	return false;
 }
 
@@ -476,7 +478,7 @@ static struct node *try_stmt(struct parse *p)
 		n->try.handlers = parse_take(p, mark);
 		n->try.orelse = else_block(p);
 	} else if (p->lx.kind != K_FINALLY) {
-		parse_error(p, "'except' or 'finally' is expected");
+		parse_error(p, "expected 'except' or 'finally' block");
 	}
 	if (parse_accept(p, K_FINALLY)) {
 		colon(p);
@@ -493,7 +495,7 @@ static struct node *func_def(struct parse *p, struct place at, struct seq decora
 	n->func.decorators = decorators;
 	n->func.name = parse_name(p);
 	n->func.type_params = parse_type_params(p);
-	parse_expect(p, T_LPAR, "'(' is expected");
+	parse_expect(p, T_LPAR, "expected '('");
 	n->func.params = parse_params(p, T_RPAR);
 	lex_next(&p->lx);
 	if (parse_accept(p, T_ARROW))
@@ -551,7 +553,7 @@ static struct node *decorated(struct parse *p)
 		return class_def(p, parse_here(p), decorators);
 	if (p->lx.kind == K_ASYNC)
 		return async_stmt(p, decorators, true);
-	parse_error(p, "a function or class is expected behind decorators");
+	parse_error(p, "invalid syntax");
 }
 
 /* What is matched: an expression, or a tuple without parentheses. */

@@ -234,10 +234,11 @@ static struct place field_place(struct piece *t, const char *brace)
 /* s is behind the brace. */
 static struct node *parse_field(struct parse *p, struct piece *t, const char *s, const char *end)
 {
-	char parens[LEX_MAX_PARENS];
+	struct lex_paren parens[LEX_MAX_PARENS];
 	struct lex outer = p->lx;
 	size_t n = (size_t)(end - s);
 	int level = p->level;
+	bool trial = p->trial;
 	const char *q = s;
 
 	while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\f'))
@@ -255,10 +256,12 @@ static struct node *parse_field(struct parse *p, struct piece *t, const char *s,
 	p->lx.at_line = p->lx.shift_line = t->at.line + d.line;
 	p->lx.shift_col = d.line ? d.col : t->at.col + d.col;
 	p->level = 0;
+	p->trial = true;
 	lex_next(&p->lx);
 	struct node *value = parse_star_expressions(p);
 	p->lx = outer;
 	p->level = level;
+	p->trial = trial;
 	return value;
 }
 
