@@ -82,15 +82,19 @@ $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
 
 -include $(LIB_OBJ:.o=.d) $(wildcard $(O)/cmd/*.d) $(wildcard $(O)/tests/*/*.d)
 
-# What runs inside: compiled for this machine's Python, beside bin/ as when installed.
-$(O)/share.stamp: $(wildcard share/cell/*)
+# What runs inside: joined, then compiled for this machine's Python, beside bin/ as when installed.
+CELL := $(addprefix share/cell/,cell.py)
+$(O)/gen/cell/cell.py: share/cell/join common/base/limits.h $(CELL)
+	@mkdir -p $(@D)
+	share/cell/join common/base/limits.h $(CELL) > $@
+$(O)/share.stamp: share/cell/build $(O)/gen/cell/cell.py
 	@mkdir -p $(O)/share/evctl
-	share/cell/build share/cell $(O)/share/evctl/cell
+	share/cell/build $(O)/gen/cell $(O)/share/evctl/cell
 	@touch $@
 
 # Manual pages: the programs' own tables around share/man/text.
-$(O)/man.stamp: share/man/build $(wildcard share/man/text/*) $(BINS)
-	share/man/build $(O)/bin share/man/text $(O)/man
+$(O)/man.stamp: share/man/build $(wildcard share/man/text/*) common/base/limits.h $(BINS)
+	share/man/build $(O)/bin share/man/text common/base/limits.h $(O)/man
 	@touch $@
 
 clean:

@@ -1,5 +1,6 @@
 /* evctl-conn: outside APIs that an expert calls through the broker. */
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/output.h"
 #include "broker/call.h"
 #include "cli/cli.h"
@@ -302,7 +303,7 @@ static int unlocked(struct state *st, struct invocation *in, struct err *e)
 static int read_data(const struct invocation *in, struct buf *b, struct err *e)
 {
 	const char *data = opt(in, "data");
-	b->limit = BROKER_BODY_MAX + 2;
+	b->limit = KB(LIMIT_API_REQUEST_KB) + 2;
 	if (!data)
 		return 0;
 	if (data[0] != '@')
@@ -311,7 +312,10 @@ static int read_data(const struct invocation *in, struct buf *b, struct err *e)
 		fd_read_all(STDIN_FILENO, b);
 	else if (file_read(data + 1, b, e) < 0)
 		return -1;
-	return buf_failed(b) ? err_set(e, ERR_USAGE, "the request's body is over 256 KB") : 0;
+	return buf_failed(b) ? err_set(e, ERR_USAGE,
+				       "the request's body is over " LIMIT_TEXT(
+					       LIMIT_API_REQUEST_KB) " KB")
+			     : 0;
 }
 
 static bool in_source(void *ctx, const void *p, size_t n)

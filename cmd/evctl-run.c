@@ -1,4 +1,5 @@
 /* evctl-run: runs an expert's tools in the sealed sandbox. */
+#include "base/limits.h"
 #include "base/output.h"
 #include "cli/cli.h"
 #include "run/place.h"
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define INPUT_MAX ((size_t)10000000)
 
 /* ---- what is asked ------------------------------------------------------------------------- */
 
@@ -49,12 +48,12 @@ static int version_of(const struct invocation *in, int *out, struct err *e)
 
 static int read_input_file(const char *path, struct buf *b, struct err *e)
 {
-	b->limit = INPUT_MAX;
+	b->limit = MB(LIMIT_INPUT_MB);
 	if (strcmp(path, "-") != 0)
 		return file_read(path, b, e);
 	if (fd_read_all(STDIN_FILENO, b) == 0)
 		return 0;
-	return b->failed ? err_set(e, ERR_USAGE, "the input is over %zu bytes", INPUT_MAX)
+	return b->failed ? err_set(e, ERR_USAGE, "the input is over %zu bytes", MB(LIMIT_INPUT_MB))
 			 : err_errno(e, ERR_FAIL, "cannot read the input");
 }
 
@@ -253,16 +252,16 @@ static int run_one(struct invocation *in, struct runner *r, struct err *e)
 {
 	struct live to = {.in = in};
 	RUN_OUTCOME_AUTO out = {0};
-	BUF_AUTO input = {.limit = INPUT_MAX};
+	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
 	struct run_request rq = {.tool = arg(in, 1), .signals = true};
 	long seconds;
-	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
+	if (opt_int(in, "timeout", 0, 1, LIMIT_CALL_S, &seconds, e) < 0 ||
 		hooks_of(&to, r, &rq.hooks, e) < 0 ||
 		read_input(in, manifest_tool(&runner_view(r)->m, rq.tool), &input, e) < 0)
 		return -1;
 	rq.input = buf_str(&input);
 	rq.ninput = input.len;
-	rq.timeout_ms = (int)seconds * 1000;
+	rq.timeout_ms = (int)MS(seconds);
 	return call(r, &rq, &out, e) < 0 ? -1 : report(in, &out, e);
 }
 
@@ -309,7 +308,7 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	const char *line, size_t n)
 {
 	RUN_OUTCOME_AUTO out = {0};
-	BUF_AUTO input = {.limit = INPUT_MAX};
+	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
 	JSON_AUTO keep = NULL;
 	struct run_request rq = *like;
 	struct err e = {0};
@@ -344,10 +343,10 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 	ssize_t n;
 	long seconds;
 	int first = 0, code = 0;
-	if (opt_int(in, "timeout", 0, 1, 25, &seconds, e) < 0 ||
+	if (opt_int(in, "timeout", 0, 1, LIMIT_CALL_S, &seconds, e) < 0 ||
 		hooks_of(&to, r, &like.hooks, e) < 0)
 		return -1;
-	like.timeout_ms = (int)seconds * 1000;
+	like.timeout_ms = (int)MS(seconds);
 	while (code != ERR_CANCELLED && !ferror(stdout) && (n = getline(&line, &room, f)) > 0) {
 		if (strspn(line, " \t\r\n") == (size_t)n)
 			continue;

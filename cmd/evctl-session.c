@@ -1,4 +1,5 @@
 /* evctl-session: one buyer's sandbox, kept for many runs. */
+#include "base/limits.h"
 #include "base/output.h"
 #include "cli/cli.h"
 #include "run/keeper.h"
@@ -44,7 +45,7 @@ static int do_start(struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "'--draft' and '--version' do not go together");
 		return err_hint(e, "give one of them");
 	}
-	if (opt_int(in, "idle", KEEPER_IDLE_S, 1, KEEPER_LIFE_S, &idle, e) < 0 ||
+	if (opt_int(in, "idle", LIMIT_IDLE_S, 1, LIMIT_LIFE_S, &idle, e) < 0 ||
 		opt_int(in, "version", EXPERT_DEFAULT, 1, 1000000000, &version, e) < 0 ||
 		open_state(&st, in, e) < 0)
 		return -1;
@@ -90,8 +91,9 @@ static const struct arg_spec start_args[] = {{"E", NAME_EXPERT, NULL, false, fal
 static const struct arg_spec end_args[] = {{"ID", NAME_SESSION, NULL, false, false}, {NULL}};
 static const struct option_spec start_options[] = {
 	{"buyer", 0, "B", "for this buyer", NAME_BUYER, NULL, false},
-	{"idle", 0, "S", "end it after so many seconds without a call (900)", NAME_NONE, NULL,
-		false},
+	{"idle", 0, "S",
+		"end it after so many seconds without a call (" LIMIT_TEXT(LIMIT_IDLE_S) ")",
+		NAME_NONE, NULL, false},
 	{"draft", 0, NULL, "of the draft", NAME_NONE, NULL, false},
 	{"version", 0, "N", "of this published version", NAME_VERSION, NULL, false}, {NULL}};
 static const struct option_spec list_options[] = {

@@ -7,8 +7,6 @@
 
 #include "base/field.h"
 
-#define CALL_KEYS_MAX 1000 /* of one call */
-
 struct call_key {
 	const char *name;
 	const char *value; /* len bytes, then a NUL */

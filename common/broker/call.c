@@ -1,5 +1,6 @@
 #include "broker/call.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/magic.h"
 #include "base/text.h"
 #include "broker/scrub.h"
@@ -161,8 +162,8 @@ static struct transfer_request request_of(const struct calling *g)
 		.has_body = c->has_body,
 		.auth = g->conn.auth,
 		.key = &g->key,
-		.answer_max = c->save ? BROKER_SAVE_MAX : BROKER_ANSWER_MAX,
-		.deadline = clock_mono_ms() + BROKER_MS,
+		.answer_max = c->save ? MB(LIMIT_API_SAVE_MB) : MB(LIMIT_API_ANSWER_MB),
+		.deadline = clock_mono_ms() + MS(LIMIT_API_S),
 		.cancel_fd = c->cancel_fd};
 }
 
@@ -316,8 +317,9 @@ static int hand_over(struct calling *g, struct err *e)
 	r->headers = json_incref(a->headers);
 	r->saved = saves(g, 0);
 	r->bytes = a->body.len;
-	if (!r->saved && a->body.len > BROKER_ANSWER_MAX)
-		return err_set(e, ERR_LIMIT, "the answer is over 1 MB");
+	if (!r->saved && a->body.len > MB(LIMIT_API_ANSWER_MB))
+		return err_set(
+			e, ERR_LIMIT, "the answer is over " LIMIT_TEXT(LIMIT_API_ANSWER_MB) " MB");
 	r->body = a->body;
 	a->body = (struct buf){0};
 	return 0;
@@ -413,8 +415,8 @@ static json_t *test_host(struct upstream *up, const struct conn *c, const struct
 		.method = "HEAD",
 		.auth = c->auth,
 		.key = key,
-		.answer_max = BROKER_ANSWER_MAX,
-		.deadline = clock_mono_ms() + BROKER_MS,
+		.answer_max = MB(LIMIT_API_ANSWER_MB),
+		.deadline = clock_mono_ms() + MS(LIMIT_API_S),
 		.cancel_fd = -1};
 	if (r == 0)
 		r = transfer_run(up, &q, &a, &why);

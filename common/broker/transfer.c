@@ -1,5 +1,6 @@
 #include "broker/transfer.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "broker/scrub.h"
 #include "gate/decode.h"
 
@@ -62,8 +63,9 @@ int transfer_check(const struct transfer_request *q, struct err *e)
 	/* TRACE exists to send the request back, key and all. */
 	if (strcasecmp(q->method, "CONNECT") == 0 || strcasecmp(q->method, "TRACE") == 0)
 		return err_set(e, ERR_USAGE, "%s does not go through the broker", q->method);
-	if (q->nbody > BROKER_BODY_MAX)
-		return err_set(e, ERR_USAGE, "the request's body is over 256 KB");
+	if (q->nbody > KB(LIMIT_API_REQUEST_KB))
+		return err_set(e, ERR_USAGE,
+			"the request's body is over " LIMIT_TEXT(LIMIT_API_REQUEST_KB) " KB");
 	return split_fields(q->headers, &h, e);
 }
 

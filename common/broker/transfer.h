@@ -10,11 +10,6 @@
 #include "gate/upstream.h"
 #include "state/conn.h"
 
-#define BROKER_BODY_MAX ((size_t)256000)
-#define BROKER_ANSWER_MAX ((size_t)1000000)
-#define BROKER_SAVE_MAX ((size_t)5000000)
-#define BROKER_MS 20000
-
 /* All borrowed. */
 struct transfer_request {
 	const struct broker_url *url;

@@ -1,6 +1,7 @@
 #include "gate/call.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "gate/message.h"
 
 #include <stdlib.h>
@@ -237,7 +238,7 @@ bool call_enter(struct call *c)
 		.tv_sec = c->deadline / 1000, .tv_nsec = c->deadline % 1000 * 1000000};
 	bool ok = true;
 	pthread_mutex_lock(&c->lock);
-	while (ok && c->running >= CALL_AT_ONCE && !c->over)
+	while (ok && c->running >= LIMIT_REQUESTS && !c->over)
 		ok = pthread_cond_timedwait(&c->left, &c->lock, &until) == 0;
 	ok = ok && !c->over;
 	c->running += ok;

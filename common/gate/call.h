@@ -41,8 +41,6 @@ struct call {
 	unsigned running; /* requests under way */
 };
 
-#define CALL_AT_ONCE 64
-
 /* Row i's part, and the two of all rows: NULL without memory. Owned by the call. */
 struct call_row *call_row(struct call *c, size_t i);
 const struct leak *call_scrub(struct call *c);

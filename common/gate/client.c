@@ -12,7 +12,6 @@
 
 #define READY_MS 10000
 #define ANSWER_MS 15000
-#define MESSAGE_MAX ((size_t)32 << 20)
 
 struct gate {
 	struct child child;
@@ -28,7 +27,7 @@ static int gone(struct err *e)
 static int say(struct gate *g, const struct fields *f, const void *what, const int *fds, size_t n,
 	struct err *e)
 {
-	BUF_AUTO b = {.limit = MESSAGE_MAX, .secret = true};
+	BUF_AUTO b = {.limit = GATE_MESSAGE_MAX, .secret = true};
 	struct err why = {0};
 	if (field_write(&b, f, what, e) < 0)
 		return -1;
@@ -41,7 +40,7 @@ static int hear(
 {
 	struct err why = {0};
 	struct gate_word said = {0};
-	b->limit = MESSAGE_MAX;
+	b->limit = GATE_MESSAGE_MAX;
 	int rc = frame_recv(g->sock, b, NULL, NULL, clock_mono_ms() + ms, &why);
 	if (rc == 1 && field_read(b, f, to) == 0)
 		return 0;

@@ -1,5 +1,6 @@
 #include "gate/events.h"
 
+#include "base/limits.h"
 #include "gate/message.h"
 
 #include <pthread.h>
@@ -62,7 +63,7 @@ static const char *copy(char **to, const char *s)
 
 static int keep(struct events *ev, const struct gate_event *e)
 {
-	if (ev->report.n >= EVENTS_MAX || make_room(ev) < 0)
+	if (ev->report.n >= LIMIT_EVENTS || make_room(ev) < 0)
 		return -1;
 	char *block = malloc(
 		strlen(e->method) + strlen(e->host) + strlen(e->path) + strlen(e->verdict) + 4);

@@ -7,7 +7,6 @@
 
 #include "gate/client.h"
 
-#define EVENTS_MAX 10000
 #define EVENT_PATH_MAX 1024
 
 struct events;

@@ -1,11 +1,10 @@
 #include "gate/message.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "gate/events.h"
 #include "net/hostname.h"
 
-#define PEM_MAX ((size_t)1 << 20)
-#define ROWS_MAX 1000
 #define WORD_MAX 100 /* verdicts; methods are cut before */
 
 static const struct fields port_fields =
@@ -18,15 +17,16 @@ static const struct fields row_fields =
 		FIELD_NUMBER(struct gate_row, host.port), FIELD_FLAG(struct gate_row, host.plain),
 		FIELD_FLAG(struct gate_row, host.route.allow_private),
 		FIELD_TEXT_OR_NULL(struct gate_row, host.route.connect_to, HOST_TEXT_MAX),
-		FIELD_TEXT_OR_NULL(struct gate_row, host.route.ca, PEM_MAX),
+		FIELD_TEXT_OR_NULL(struct gate_row, host.route.ca, MIB(LIMIT_CA_MIB)),
 		FIELD_TEXT_OR_NULL(struct gate_row, key, 64));
 const struct fields gate_policy_fields = FIELDS('C', 1, FIELD_TEXT(struct gate_policy, id, 64),
 	FIELD_NUMBER(struct gate_policy, deadline_ms),
-	FIELD_LIST(struct gate_policy, rows, nrows, ROWS_MAX, &row_fields),
-	FIELD_LIST(struct gate_policy, keys.v, keys.n, CALL_KEYS_MAX, &call_key_fields));
+	FIELD_LIST(struct gate_policy, rows, nrows, LIMIT_HOSTS, &row_fields),
+	FIELD_LIST(struct gate_policy, keys.v, keys.n, LIMIT_KEYS, &call_key_fields));
 const struct fields gate_end_fields = FIELDS_NONE('E', 1);
 
-const struct fields gate_ready_fields = FIELDS('Y', 1, FIELD_TEXT(struct gate_word, text, PEM_MAX));
+const struct fields gate_ready_fields =
+	FIELDS('Y', 1, FIELD_TEXT(struct gate_word, text, MIB(LIMIT_CA_MIB)));
 const struct fields gate_ok_fields = FIELDS_NONE('K', 1);
 const struct fields gate_error_fields = FIELDS('X', 1, FIELD_TEXT(struct gate_word, text, 4096));
 
@@ -43,4 +43,4 @@ static const struct fields summary_fields = FIELDS_PART(FIELD_NUMBER(struct gate
 	FIELD_NUMBER(struct gate_summary, truncated));
 const struct fields gate_report_fields =
 	FIELDS('V', 1, FIELD_PART(struct gate_report, summary, &summary_fields),
-		FIELD_LIST(struct gate_report, events, n, EVENTS_MAX, &event_fields));
+		FIELD_LIST(struct gate_report, events, n, LIMIT_EVENTS, &event_fields));

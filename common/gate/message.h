@@ -7,6 +7,8 @@
 
 #include "gate/client.h"
 
+#define GATE_MESSAGE_MAX ((size_t)32 << 20)
+
 struct gate_opening {
 	uint16_t *ports; /* one for each descriptor that comes along */
 	size_t n;

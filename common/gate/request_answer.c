@@ -1,5 +1,6 @@
 #include "gate/request_answer.h"
 
+#include "base/limits.h"
 #include "gate/vault.h"
 
 #include <stdio.h>
@@ -59,7 +60,8 @@ static int plan_decoding(struct request_answer *a, const struct upstream_head *h
 
 static int too_large(struct request_answer *a)
 {
-	return refuse(a->no, 502, "answer-too-large", "the host's answer is over 50 MB", NULL);
+	return refuse(a->no, 502, "answer-too-large",
+		"the host's answer is over " LIMIT_TEXT(LIMIT_ANSWER_MB) " MB", NULL);
 }
 
 static int plan_framing(struct request_answer *a, const struct upstream_head *h)
@@ -69,7 +71,7 @@ static int plan_framing(struct request_answer *a, const struct upstream_head *h)
 	a->bodyless = http_request_is(in, "HEAD") || h->status == 204 || h->status == 304;
 	if (plan_decoding(a, h) < 0)
 		return -1;
-	if (!a->bodyless && length > REQUEST_ANSWER_MAX)
+	if (!a->bodyless && length > (int64_t)MB(LIMIT_ANSWER_MB))
 		return too_large(a);
 	a->left = a->decode ? -1 : length;
 	a->chunked = !a->bodyless && a->left < 0 && !in->head.http10;
@@ -140,7 +142,7 @@ static int pass_body(void *arg, const void *p, size_t n)
 {
 	struct request_answer *a = arg;
 	a->got += n;
-	if (a->got > REQUEST_ANSWER_MAX)
+	if (a->got > MB(LIMIT_ANSWER_MB))
 		return too_large(a);
 	if (leak_empty(a->unswap.l))
 		return put_body(a, p, n);

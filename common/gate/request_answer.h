@@ -8,8 +8,6 @@
 #include "gate/decode.h"
 #include "gate/request_head.h"
 
-#define REQUEST_ANSWER_MAX 50000000 /* after decoding */
-
 struct request_answer {
 	struct http_request *in;
 	struct refusal *no;

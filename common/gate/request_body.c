@@ -1,5 +1,6 @@
 #include "gate/request_body.h"
 
+#include "base/limits.h"
 #include "gate/decode.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static bool is_done(const struct request_body *b)
 /* The next piece of body. >0 its length, 0 end, UPSTREAM_WAIT (only when !wait), UPSTREAM_STOP. */
 static ssize_t next_piece(struct request_body *b, bool wait, const char **data)
 {
-	ssize_t n = http_request_body(&b->head->in, REQUEST_BODY_MAX, wait, data);
+	ssize_t n = http_request_body(&b->head->in, MB(LIMIT_REQUEST_MB), wait, data);
 	if (n >= 0)
 		return n;
 	if (n == HTTP_BODY_WAIT)
@@ -25,7 +26,8 @@ static ssize_t next_piece(struct request_body *b, bool wait, const char **data)
 	if (n == HTTP_BODY_MALFORMED)
 		refuse(b->no, 400, "bad-request", "the body's chunks are malformed", NULL);
 	else if (n == HTTP_BODY_LARGE)
-		refuse(b->no, 413, "body-too-large", "the request's body is over 10 MB", NULL);
+		refuse(b->no, 413, "body-too-large",
+			"the request's body is over " LIMIT_TEXT(LIMIT_REQUEST_MB) " MB", NULL);
 	return UPSTREAM_STOP;
 }
 

@@ -1,5 +1,6 @@
 #include "gate/request_head.h"
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "gate/swap.h"
 #include "gate/vault.h"
@@ -19,8 +20,9 @@ static int judge(struct request_head *h, struct call *call, struct refusal *no)
 		return refuse_memory(no);
 	h->guard = c->tls ? h->row->guard : h->row->guard_plain;
 	h->swaps = c->tls || h->v.row->host.plain;
-	if (h->in.head.length > REQUEST_BODY_MAX)
-		return refuse(no, 413, "body-too-large", "the request's body is over 10 MB", NULL);
+	if (h->in.head.length > (int64_t)MB(LIMIT_REQUEST_MB))
+		return refuse(no, 413, "body-too-large",
+			"the request's body is over " LIMIT_TEXT(LIMIT_REQUEST_MB) " MB", NULL);
 	return 0;
 }
 

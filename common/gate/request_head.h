@@ -9,8 +9,6 @@
 #include "gate/refusal.h"
 #include "net/http_request.h"
 
-#define REQUEST_BODY_MAX 10000000
-
 struct request_head {
 	struct http_request in;
 	struct policy_verdict v;

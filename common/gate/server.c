@@ -165,7 +165,7 @@ static int on_message(struct server *s, struct buf *b, int *fds, size_t nfds, st
 /* 1 go on, 0 the supervisor has gone, -1. */
 static int take_message(struct server *s, struct err *e)
 {
-	BUF_AUTO b = {.limit = (size_t)32 << 20, .secret = true};
+	BUF_AUTO b = {.limit = GATE_MESSAGE_MAX, .secret = true};
 	int fds[FRAME_MAX_FDS];
 	size_t nfds = FRAME_MAX_FDS;
 	int rc = frame_recv(s->control, &b, fds, &nfds, -1, e);

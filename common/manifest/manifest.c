@@ -1,6 +1,7 @@
 #include "manifest/manifest.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "manifest/doc.h"
 #include "manifest/ignore.h"
 #include "manifest/schema.h"
@@ -229,15 +230,16 @@ static int read_input(const struct source *s, const struct doc *map, struct mani
 static int read_timeout(const struct source *s, const struct doc *map, struct manifest_tool *t)
 {
 	const struct doc *d = doc_get(map, "timeout", NULL);
-	t->timeout_ms = MANIFEST_TIMEOUT_MS;
+	t->timeout_ms = MS(LIMIT_CALL_S);
 	if (!d)
 		return 0;
 	JSON_AUTO j = d->kind == DOC_SCALAR ? doc_to_json(s->what, d, s->e) : NULL;
 	double v = json_number_value(j);
 	if (s->e->code)
 		return -1;
-	if (!json_is_number(j) || v < 1 || v > MANIFEST_TIMEOUT_MS / 1000.0) {
-		fail(s, d, "timeout must be a number of seconds from 1 to 25");
+	if (!json_is_number(j) || v < 1 || v > LIMIT_CALL_S) {
+		fail(s, d,
+			"timeout must be a number of seconds from 1 to " LIMIT_TEXT(LIMIT_CALL_S));
 		return err_hint(s->e, "write the number alone: timeout: 20");
 	}
 	t->timeout_ms = (int)lround(v * 1000);
@@ -270,7 +272,7 @@ static bool parse_size(const char *s, size_t *out)
 static int read_memory(const struct source *s, const struct doc *map, struct manifest_tool *t)
 {
 	const struct doc *d = doc_get(map, "memory", NULL);
-	t->memory = MANIFEST_MEMORY;
+	t->memory = GIB(LIMIT_MEMORY_GIB);
 	if (!d)
 		return 0;
 	if (d->kind != DOC_SCALAR || !parse_size(d->text, &t->memory)) {
@@ -281,8 +283,8 @@ static int read_memory(const struct source *s, const struct doc *map, struct man
 		fail(s, d, "memory is too little: at least 16M");
 		return err_hint(s->e, "write the unit too: memory: 512M");
 	}
-	if (t->memory > MANIFEST_MEMORY)
-		return fail(s, d, "memory is too much: at most 1Gi");
+	if (t->memory > GIB(LIMIT_MEMORY_GIB))
+		return fail(s, d, "memory is too much: at most " LIMIT_TEXT(LIMIT_MEMORY_GIB) "Gi");
 	return 0;
 }
 
@@ -461,8 +463,8 @@ static int take_tool(struct manifest_tool *t, const json_t *j, struct err *e)
 		take_text(j, "entry_func", ENTRY_MAX, false, true, &t->entry_func, e) < 0 ||
 		take_schema(j, "input", &t->input, e) < 0 ||
 		take_schema(j, "output", &t->output, e) < 0 ||
-		take_int(j, "timeout_ms", 1000, MANIFEST_TIMEOUT_MS, &timeout, e) < 0 ||
-		take_int(j, "memory", MANIFEST_MEMORY_MIN, MANIFEST_MEMORY, &memory, e) < 0 ||
+		take_int(j, "timeout_ms", 1000, MS(LIMIT_CALL_S), &timeout, e) < 0 ||
+		take_int(j, "memory", MANIFEST_MEMORY_MIN, GIB(LIMIT_MEMORY_GIB), &memory, e) < 0 ||
 		take_int(j, "line", 1, INT32_MAX, &line, e) < 0)
 		return -1;
 	t->timeout_ms = (int)timeout;

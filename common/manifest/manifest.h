@@ -22,8 +22,6 @@
 #define MANIFEST_FILE "expert.yaml"
 #define MANIFEST_MAX_BYTES ((size_t)1000000)
 #define MANIFEST_MAX_TOOLS 256
-#define MANIFEST_TIMEOUT_MS 25000		   /* default and most */
-#define MANIFEST_MEMORY ((size_t)1 << 30)	   /* default and most, bytes */
 #define MANIFEST_MEMORY_MIN ((size_t)16 * 1000000) /* "16M": sizes are decimal, "16Mi" is not */
 
 struct manifest_tool {
@@ -33,8 +31,8 @@ struct manifest_tool {
 	char *entry_func;  /* NULL: the file is a script */
 	json_t *input;	   /* a JSON Schema object, or NULL */
 	json_t *output;	   /* likewise */
-	int timeout_ms;	   /* 1000 to MANIFEST_TIMEOUT_MS */
-	size_t memory;	   /* bytes, MANIFEST_MEMORY_MIN to MANIFEST_MEMORY */
+	int timeout_ms;	   /* 1000 to MS(LIMIT_CALL_S) */
+	size_t memory;	   /* bytes, MANIFEST_MEMORY_MIN to GIB(LIMIT_MEMORY_GIB) */
 	int line;	   /* of the tool in the file */
 };
 

@@ -1,6 +1,7 @@
 #include "manifest/tree.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "manifest/ignore.h"
 #include "manifest/secretish.h"
 #include "base/text.h"
@@ -59,7 +60,9 @@ static int refuse_with_ignore(const struct walk *w, const char *path, const char
 
 static int refuse_size(const struct walk *w)
 {
-	err_set(w->e, ERR_USAGE, "too large: the files of '%s' are more than 50 MB", w->dir);
+	err_set(w->e, ERR_USAGE,
+		"too large: the files of '%s' are more than " LIMIT_TEXT(LIMIT_EXPERT_MB) " MB",
+		w->dir);
 	return err_hint(
 		w->e, "list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
 }
@@ -109,7 +112,7 @@ static struct tree_file *new_file(struct walk *w, const char *path)
 /* The bytes, at most what is left of the limit: a file may grow while we read. */
 static int read_bytes(struct walk *w, int fd, const char *path, off_t size, struct tree_file *f)
 {
-	size_t left = TREE_MAX_BYTES - w->tree->bytes;
+	size_t left = MB(LIMIT_EXPERT_MB) - w->tree->bytes;
 	BUF_AUTO b = {.limit = left + 1};
 	if (size > (off_t)left)
 		return refuse_size(w);
@@ -140,8 +143,10 @@ static int load_fd(struct walk *w, int fd, const char *path, const char *link_na
 		return refuse_with_ignore(w, path, "link to a directory");
 	if (!S_ISREG(st.st_mode))
 		return refuse_with_ignore(w, path, "not a regular file");
-	if (w->tree->n == TREE_MAX_FILES) {
-		err_set(w->e, ERR_USAGE, "too many files: '%s' has more than 2000", w->dir);
+	if (w->tree->n == LIMIT_EXPERT_FILES) {
+		err_set(w->e, ERR_USAGE,
+			"too many files: '%s' has more than " LIMIT_TEXT(LIMIT_EXPERT_FILES),
+			w->dir);
 		return err_hint(w->e,
 			"list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
 	}

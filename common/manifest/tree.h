@@ -19,9 +19,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TREE_MAX_FILES 2000
-#define TREE_MAX_BYTES ((size_t)50 * 1000000)
-
 struct tree_file {
 	char *path; /* relative, "/" between the parts */
 	char *data; /* n bytes and a NUL that isn't counted */

@@ -7,11 +7,12 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 
-#define LINES_LINE_MAX ((size_t)12000000) /* bytes: a tool's input is at most 10 MB */
+#define LINES_LINE_MAX (MB(LIMIT_INPUT_MB) + MB(2)) /* bytes: an input, and what is around it */
 
 struct lines {
 	int in, out; /* borrowed */

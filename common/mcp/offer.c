@@ -1,5 +1,7 @@
 #include "mcp/offer.h"
 
+#include "base/limits.h"
+
 #include <string.h>
 
 const char *offer_api_name(const struct manifest *m)
@@ -88,10 +90,12 @@ static json_t *api_input(const json_t *grants)
 		"string", "description", "https://HOST/PATH?QUERY of one of the connection's hosts",
 		"headers", "type", "object", "additionalProperties", "type", "string",
 		"description", "headers to send; credentials among them are dropped", "body",
-		"type", "string", "description", "the request's body, at most 256 KB", "save",
 		"type", "string", "description",
-		"keep the answer's body, up to 5 MB, as a run artifact of this name instead of "
-		"returning it",
+		"the request's body, at most " LIMIT_TEXT(LIMIT_API_REQUEST_KB) " KB", "save",
+		"type", "string", "description",
+		"keep the answer's body, up to " LIMIT_TEXT(
+			LIMIT_API_SAVE_MB) " MB, as a run artifact of this name instead of "
+					   "returning it",
 		"required", "connection", "method", "url", "additionalProperties", 0);
 }
 

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/limits.h"
 #include "run/room.h"
 #include "run/wire.h"
 
@@ -14,8 +15,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define QUEUE_MS 10000
-#define REPLY_MAX ((size_t)64 << 20)
 #define REPLY_SLACK_MS 60000 /* a keeper that takes longer is wedged */
 
 struct joined {
@@ -201,7 +200,7 @@ static int joined_done(struct room *r, struct err *e)
 	struct joined *j = (struct joined *)r;
 	(void)e;
 	fd_close(&j->sock);
-	j->queue_ms = QUEUE_MS;
+	j->queue_ms = MS(LIMIT_QUEUE_S);
 	return 0;
 }
 
@@ -256,8 +255,8 @@ int room_join(struct room **r, int dir, const char *id, struct tree *code, struc
 		return err_set(e, ERR_FAIL, "out of memory");
 	j->room.ops = &joined_ops;
 	j->sock = -1;
-	j->turn = j->reply = (struct buf){.limit = REPLY_MAX, .secret = true};
-	j->queue_ms = QUEUE_MS;
+	j->turn = j->reply = (struct buf){.limit = WIRE_MAX, .secret = true};
+	j->queue_ms = MS(LIMIT_QUEUE_S);
 	j->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	snprintf(j->id, sizeof j->id, "%s", id);
 	FD_AUTO fd = -1;

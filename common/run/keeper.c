@@ -1,6 +1,7 @@
 #include "run/keeper.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "run/keeper_in.h"
 #include "run/room.h"
 #include "run/wire.h"
@@ -21,7 +22,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CALL_MAX ((size_t)64 << 20)
 #define CALL_WAIT_MS 5000     /* from the turn to the call: callers have it ready */
 #define COLLECT_WAIT_MS 15000 /* from the reply to the caller's hanging up */
 #define BACKLOG 64
@@ -115,7 +115,7 @@ static void serve_call(struct keeper *k, int conn, const struct buf *message, in
 static void serve(struct keeper *k, int conn)
 {
 	const struct call_keys *earlier;
-	BUF_AUTO message = {.limit = CALL_MAX, .secret = true};
+	BUF_AUTO message = {.limit = WIRE_MAX, .secret = true};
 	struct err e = {0};
 	size_t nfds = 1;
 	int log = -1;
@@ -267,7 +267,7 @@ static int run(struct keeper *k, struct err *e)
 	k->recorded = await_go(k) == 0;
 	if (!k->recorded)
 		k->reason = "it was never recorded";
-	k->life_end = clock_mono_ms() + KEEPER_LIFE_S * (int64_t)1000;
+	k->life_end = clock_mono_ms() + LIMIT_LIFE_S * (int64_t)1000;
 	k->idle_end = clock_mono_ms() + k->spec.idle_s * 1000;
 	live(k);
 	return 0;
@@ -276,7 +276,7 @@ static int run(struct keeper *k, struct err *e)
 int keeper_main(void)
 {
 	struct keeper k = {.control = KEEPER_CONTROL,
-		.order = {.limit = CALL_MAX},
+		.order = {.limit = WIRE_MAX},
 		.dir = -1,
 		.code = -1,
 		.listener = -1,

@@ -12,8 +12,6 @@
 #include "state/expert.h"
 #include "state/session.h"
 
-#define KEEPER_IDLE_S 900
-#define KEEPER_LIFE_S 43200  /* of a session, however busy */
 #define KEEPER_WORD "--keep" /* the only argument of a keeper */
 
 struct keeper_order {

@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "base/limits.h"
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "manifest/schema.h"
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#define INPUT_MAX ((size_t)10000000)
 
 /* ---- the runner ---------------------------------------------------------------------------- */
 
@@ -164,8 +163,8 @@ static int check_input(struct going *g, struct err *e)
 {
 	g->input = g->rq->input ? g->rq->input : "{}";
 	g->ninput = g->rq->input ? g->rq->ninput : 2;
-	if (g->ninput > INPUT_MAX)
-		return err_set(e, ERR_USAGE, "the input is over %zu bytes", INPUT_MAX);
+	if (g->ninput > MB(LIMIT_INPUT_MB))
+		return err_set(e, ERR_USAGE, "the input is over %zu bytes", MB(LIMIT_INPUT_MB));
 	JSON_AUTO value = json_parse("input", g->input, g->ninput, e);
 	if (!value)
 		return err_hint(e, "give one JSON object, such as '{\"month\": \"2026-01\"}'");

@@ -4,7 +4,6 @@
 #include "gate/message.h"
 #include "run/keeper_in.h"
 
-#define MESSAGE_MAX ((size_t)64 << 20)
 #define TEXT_MAX 4096
 #define LIST_MAX 100000 /* earlier keys, hosts, modules: more is nonsense */
 
@@ -14,7 +13,7 @@ const struct fields wire_turn =
 const struct fields wire_call =
 	FIELDS('C', 1, FIELD_TEXT(struct room_call, call.entry_file, TEXT_MAX),
 		FIELD_TEXT_OR_NULL(struct room_call, call.entry_func, TEXT_MAX),
-		FIELD_BYTES(struct room_call, call.inputs, call.ninputs, MESSAGE_MAX),
+		FIELD_BYTES(struct room_call, call.inputs, call.ninputs, WIRE_MAX),
 		FIELD_NUMBER(struct room_call, call.timeout_ms),
 		FIELD_NUMBER(struct room_call, call.memory),
 		FIELD_PART(struct room_call, policy, &gate_policy_fields));
@@ -22,8 +21,8 @@ const struct fields wire_call =
 const struct fields wire_reply = FIELDS('R', 1, FIELD_NUMBER(struct room_reply, result.status),
 	FIELD_TEXT_OR_NULL(struct room_reply, result.limit, TEXT_MAX),
 	FIELD_TEXT_OR_NULL(struct room_reply, result.why, TEXT_MAX),
-	FIELD_BUF(struct room_reply, result.result, MESSAGE_MAX),
-	FIELD_BUF(struct room_reply, result.log, MESSAGE_MAX),
+	FIELD_BUF(struct room_reply, result.result, WIRE_MAX),
+	FIELD_BUF(struct room_reply, result.log, WIRE_MAX),
 	FIELD_FLAG(struct room_reply, result.log_truncated),
 	FIELD_NUMBER(struct room_reply, result.ms),
 	FIELD_NUMBER(struct room_reply, result.start_ms), FIELD_FLAG(struct room_reply, gate_lost),
@@ -48,7 +47,7 @@ const struct fields wire_ready = FIELDS_NONE('Y', 1), wire_go = FIELDS_NONE('G',
 int wire_send(int sock, const struct fields *f, const void *what, const int *fds, size_t nfds,
 	struct err *e)
 {
-	BUF_AUTO b = {.limit = MESSAGE_MAX, .secret = true};
+	BUF_AUTO b = {.limit = WIRE_MAX, .secret = true};
 	if (field_write(&b, f, what, e) < 0)
 		return -1;
 	return frame_send(sock, b.data, b.len, fds, nfds, e);

@@ -8,6 +8,8 @@
 
 #include "run/room.h"
 
+#define WIRE_MAX ((size_t)64 << 20) /* bytes of a message */
+
 extern const struct fields wire_turn;  /* keeper: your turn; struct call_keys: earlier ones. The
 					  code's descriptor comes along */
 extern const struct fields wire_call;  /* caller: struct room_call; a pipe for the log may come */

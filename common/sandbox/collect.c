@@ -1,6 +1,7 @@
 #include "sandbox/collect.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/magic.h"
 #include "base/text.h"
 
@@ -264,7 +265,8 @@ static void walk_free(struct walk *w)
 int collect_outputs(
 	int dirfd, struct collected *c, const struct collect_limits *limits, struct err *e)
 {
-	static const struct collect_limits defaults = {5000000, 10000000, 20};
+	static const struct collect_limits defaults = {
+		MB(LIMIT_OUTPUT_MB), MB(LIMIT_OUTPUTS_MB), LIMIT_OUTPUTS};
 	const struct collect_limits *l = limits ? limits : &defaults;
 	struct caps caps = {.file = l->file ? l->file : defaults.file,
 		.total = l->total ? l->total : defaults.total,

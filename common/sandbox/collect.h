@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 0 in any field: the default, in brackets. */
+/* NULL for it: the limits of base/limits.h. */
 struct collect_limits {
-	size_t file;  /* bytes of one file (5,000,000) */
-	size_t total; /* bytes of all (10,000,000) */
-	size_t files; /* how many (20) */
+	size_t file;  /* bytes of one file */
+	size_t total; /* bytes of all */
+	size_t files; /* how many */
 };
 
 struct collected_file {

@@ -1,5 +1,6 @@
 #include "sandbox/control.h"
 #include "base/file.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,7 @@ static const struct fields call_fields =
 		FIELD_TEXT_OR_NULL(struct sandbox_call, entry_func, TEXT_MAX),
 		FIELD_BYTES(struct sandbox_call, inputs, ninputs, MESSAGE_MAX),
 		FIELD_NUMBER(struct sandbox_call, memory),
-		FIELD_LIST(struct sandbox_call, keys.v, keys.n, CALL_KEYS_MAX, &key_fields));
+		FIELD_LIST(struct sandbox_call, keys.v, keys.n, LIMIT_KEYS, &key_fields));
 
 int message_make(struct buf *m, const struct sandbox_call *call, struct err *e)
 {

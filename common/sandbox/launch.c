@@ -1,5 +1,6 @@
 #include "sandbox/launch.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/proc.h"
 
 #include <errno.h>
@@ -47,7 +48,6 @@
  * Of a process. What is in flight through Unix sockets, and what epoll watches, the kernel counts
  * for the whole user of the host, so this is far from what others of that user may have.
  */
-#define OPEN_FILES 256
 
 /* What the helper was doing, for the message when it could not. */
 enum step {
@@ -469,7 +469,7 @@ static void set_limits(const struct launch_spec *spec)
 	limit(RLIMIT_AS, space, space);
 	limit(RLIMIT_NPROC, spec->processes, spec->processes);
 	limit(RLIMIT_FSIZE, spec->file, spec->file);
-	limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES);
+	limit(RLIMIT_NOFILE, LIMIT_OPEN_FILES, LIMIT_OPEN_FILES);
 	limit(RLIMIT_STACK, 8 << 20, 8 << 20);
 	limit(RLIMIT_CORE, NO_CORE, NO_CORE);
 	limit(RLIMIT_MSGQUEUE, 0, 0);

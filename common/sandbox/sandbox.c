@@ -1,5 +1,6 @@
 #include "sandbox/sandbox.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "base/strv.h"
 #include "base/text.h"
@@ -19,8 +20,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define DEFAULT_TIMEOUT_MS 25000
 
 /* bwrap and either its init or the cell's process 1 count too. */
 #define OWN_PROCESSES 2
@@ -52,10 +51,10 @@ static size_t or_default(size_t n, size_t d)
 
 static void take_limits(struct sandbox_limits *l, const struct sandbox_limits *want)
 {
-	l->memory = or_default(want->memory, (size_t)1 << 30);
-	l->scratch = or_default(want->scratch, 64000000);
-	l->result = or_default(want->result, 1000000);
-	l->log = or_default(want->log, 1000000);
+	l->memory = or_default(want->memory, GIB(LIMIT_MEMORY_GIB));
+	l->scratch = or_default(want->scratch, MB(LIMIT_SCRATCH_MB));
+	l->result = or_default(want->result, MB(LIMIT_RESULT_MB));
+	l->log = or_default(want->log, MB(LIMIT_LOG_MB));
 	l->processes = want->processes ? want->processes : 64;
 }
 
@@ -301,7 +300,7 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	struct intake *in, struct sandbox_result *r, struct err *e)
 {
 	int64_t begun = clock_mono_ms();
-	int timeout = call->timeout_ms > 0 ? call->timeout_ms : DEFAULT_TIMEOUT_MS;
+	int timeout = call->timeout_ms > 0 ? call->timeout_ms : MS(LIMIT_CALL_S);
 	const struct spending spending = {sb, cgroup_events(&sb->cgroup)};
 	bool was_ready = sb->control.ready;
 	sb->used = true;

@@ -29,13 +29,13 @@ struct sandbox_file {
 	size_t n;
 };
 
-/* 0 in any field: the default, in brackets. */
+/* 0 in any field: the default, of base/limits.h. */
 struct sandbox_limits {
-	size_t memory;	    /* of all processes where a cgroup is had, else of each (1 GiB) */
-	size_t scratch;	    /* /scratch, /tmp and /dev/shm together (64,000,000) */
-	size_t result;	    /* (1,000,000) */
-	size_t log;	    /* (1,000,000) */
-	unsigned processes; /* processes and threads of a call (64) */
+	size_t memory;	/* of all processes where a cgroup is had, else of each */
+	size_t scratch; /* /scratch, /tmp and /dev/shm together */
+	size_t result;
+	size_t log;
+	unsigned processes; /* processes and threads of a call */
 };
 
 struct sandbox_spec {
@@ -60,7 +60,7 @@ struct sandbox_call {
 	const char *inputs;	/* JSON text of an object */
 	size_t ninputs;
 	struct call_keys keys; /* as the code may see them: stand-ins are not looked at */
-	int timeout_ms;	       /* 0: 25,000; counted from sandbox_call() */
+	int timeout_ms;	       /* 0: LIMIT_CALL_S; counted from sandbox_call() */
 	size_t memory;	       /* 0: the sandbox's; never more than that */
 	/* Called with each piece of log as it comes (not capped, not scrubbed); NULL: nobody. */
 	void (*on_log)(void *ctx, const char *p, size_t n);

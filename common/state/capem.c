@@ -1,9 +1,8 @@
 #include "state/capem.h"
 #include "base/file.h"
+#include "base/limits.h"
 
 #include <string.h>
-
-#define CAPEM_MAX ((size_t)1 << 20)
 
 /* It is kept as text, so that nothing may stand behind a NUL. */
 int capem_check(const char *what, const struct buf *pem, struct err *e)
@@ -17,7 +16,7 @@ int capem_check(const char *what, const struct buf *pem, struct err *e)
 
 int capem_read(const char *path, struct buf *pem, struct err *e)
 {
-	pem->limit = CAPEM_MAX;
+	pem->limit = MIB(LIMIT_CA_MIB);
 	if (file_read(path, pem, e) < 0)
 		return -1;
 	return capem_check(path, pem, e);

@@ -12,7 +12,6 @@
 
 #include <sqlite3.h>
 
-#define BUSY_MS 10000
 #define APPLICATION_ID 0x65766374 /* "evct" */
 
 struct db {
@@ -25,6 +24,7 @@ struct query {
 };
 
 static const char schema[] = {
+#include "base/limits.h"
 #include "schema.inc"
 	0};
 
@@ -77,7 +77,7 @@ static int open_handle(struct db **out, const char *path, int flags, struct err 
 		db_close(&db);
 		return -1;
 	}
-	sqlite3_busy_timeout(db->h, BUSY_MS);
+	sqlite3_busy_timeout(db->h, MS(LIMIT_QUEUE_S));
 	*out = db;
 	return 0;
 }
@@ -430,12 +430,12 @@ static int leave_wal(struct db *db, struct err *e)
 {
 	int rc = SQLITE_BUSY;
 	sqlite3_busy_timeout(db->h, 0);
-	for (int waited = 0; rc == SQLITE_BUSY && waited < BUSY_MS; waited += 20) {
+	for (int waited = 0; rc == SQLITE_BUSY && waited < MS(LIMIT_QUEUE_S); waited += 20) {
 		if (waited)
 			sqlite3_sleep(20);
 		rc = sqlite3_exec(db->h, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) & 0xff;
 	}
-	sqlite3_busy_timeout(db->h, BUSY_MS);
+	sqlite3_busy_timeout(db->h, MS(LIMIT_QUEUE_S));
 	return rc == SQLITE_OK ? 0 : fail(db->h, e);
 }
 

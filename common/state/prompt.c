@@ -1,5 +1,6 @@
 #include "state/prompt.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "state/state.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VALUE_MAX ((size_t)64 * 1024)
 #define LINE_MAX_TTY 4095 /* of Linux's line discipline: it drops the rest and says nothing */
 
 static int slurp(int fd, const char *what, size_t max, struct secret *out, struct err *e)
@@ -163,7 +163,7 @@ static int from_file(
 			      : open(from->file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) /* the path is not echoed: it may be the value, given by mistake */
 		return err_errno(e, ERR_USAGE, "cannot open the file of '--from-file'");
-	if (slurp(fd, what, VALUE_MAX, out, e) < 0)
+	if (slurp(fd, what, KIB(LIMIT_VALUE_KIB), out, e) < 0)
 		return -1;
 	if (is_stdin || from->trim)
 		drop_newline(out);
@@ -194,7 +194,7 @@ int secret_input(struct secret_source *from, const char *what, bool for_header, 
 	if (from->file)
 		r = from_file(from, what, out, e);
 	else if (from->fd >= 0)
-		r = prompt_from_fd(from->fd, "from-fd", VALUE_MAX, from->trim, out, e);
+		r = prompt_from_fd(from->fd, "from-fd", KIB(LIMIT_VALUE_KIB), from->trim, out, e);
 	else
 		r = prompt_hidden(what, out, e);
 	if (r == 0)

@@ -1,3 +1,4 @@
+#include "base/limits.h"
 #include "state/expert.h"
 
 #include "base/file.h"
@@ -9,7 +10,7 @@
 
 static const char magic[4] = {'E', 'V', 'A', '1'};
 
-#define PACK_LIMIT (TREE_MAX_BYTES + (size_t)16 * 1000 * 1000)
+#define PACK_LIMIT (MB(LIMIT_EXPERT_MB) + MB(16))
 
 static void add_number(struct buf *b, uint64_t v)
 {
@@ -98,7 +99,7 @@ static int take_file(struct cursor *c, struct tree *t)
 		return -1;
 	f->data = take_piece(c, &f->n);
 	t->bytes += f->n;
-	return f->data && t->bytes <= TREE_MAX_BYTES ? 0 : -1;
+	return f->data && t->bytes <= MB(LIMIT_EXPERT_MB) ? 0 : -1;
 }
 
 int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e)
@@ -107,7 +108,7 @@ int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e)
 	uint64_t count = 0;
 	int r = n >= sizeof magic && memcmp(p, magic, sizeof magic) == 0 ? 0 : -1;
 	c.p += r == 0 ? sizeof magic : 0;
-	if (r == 0 && (!take_number(&c, &count) || count > TREE_MAX_FILES))
+	if (r == 0 && (!take_number(&c, &count) || count > LIMIT_EXPERT_FILES))
 		r = -1;
 	t->files = calloc(count ? count : 1, sizeof *t->files);
 	if (!t->files)

@@ -16,7 +16,7 @@ import posix
 import sys
 
 OUT, LOG, CALL, RESULT, INIT = 1, 2, 3, 4, 5
-RESULT_MAX = 1_000_000
+RESULT_MAX = LIMIT_RESULT_MB * 1_000_000  # a number from base/limits.h, by the build
 MESSAGE, MISSING = b'C\1', 0xffffffff
 PLAIN = 'plain'  # an argument: import nothing ahead
 FAILED, NO_JSON, TOO_LONG, MEMORY, PROCESSES, DISK, DONE = b'E', b'V', b'L', b'M', b'P', b'D', b'R'

@@ -21,7 +21,7 @@ def shown(path):
 with T() as t:
     programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl"))
     pages = t.dir / "man"
-    r = subprocess.run([ROOT / "share/man/build", BIN, TEXT, pages], capture_output=True, text=True)
+    r = subprocess.run([ROOT / "share/man/build", BIN, TEXT, ROOT / "common/base/limits.h", pages], capture_output=True, text=True)
     t.ok(r.returncode == 0, "the pages are made", r.stderr)
     specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs if p != "evctl-egress"}
     have = {p.name for p in pages.iterdir()}

@@ -54,7 +54,9 @@ with T() as t:
         t.ok("set -e" in (control / script).read_text(), f"{script} parses, and stops at an error")
     t.ok(len((control / "md5sums").read_text().splitlines()) == sum(r[0][0] == "-" for r in rows), "every file has its sum")
     target = t.dir / "cell"
-    run(ROOT / "share/cell/build", ROOT / "share/cell", target)
+    run("dpkg-deb", "-x", deb, t.dir / "root")
+    source = t.dir / "root/usr/share/evctl/cell-source"
+    run(source / "build", source, target)
     t.ok((target / "cell.pyc").exists(), "what postinst runs makes the cell")
 
     if (ROOT / ".git").exists():

@@ -2,6 +2,7 @@
 #include "../lib/tap.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "manifest/ignore.h"
 #include "manifest/tree.h"
 
@@ -290,8 +291,8 @@ static void check_limits(struct tap *tap)
 	ok(tap, t.n == 0 && !t.files, "nothing is left behind");
 	unlinkat(s.at, "one-more", 0);
 	unlinkat(s.at, "d0/f0", 0);
-	char *big = calloc(1, TREE_MAX_BYTES);
-	put_bytes(&s, "big", big, TREE_MAX_BYTES);
+	char *big = calloc(1, MB(LIMIT_EXPERT_MB));
+	put_bytes(&s, "big", big, MB(LIMIT_EXPERT_MB));
 	ok(tap, load(&s, &t, NULL, &e3) == 0 && t.bytes == 50000000, "50 MB: %s", e3.msg);
 	tree_free(&t);
 	put(&s, "d1/f1", "x");
