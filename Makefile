@@ -55,13 +55,18 @@ $(O)/gen/schema.inc: common/state/schema.sql
 	od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' > $@
 $(O)/common/state/db.o: $(O)/gen/schema.inc
 
-# The archive page's style sheet and icon, likewise.
+# The archive page's style sheet, icon and templates, likewise.
+PAGE_PARTS := archive_style archive_icon archive_templates
 $(O)/gen/archive_style.inc: common/archive/style.css
 $(O)/gen/archive_icon.inc: common/archive/icon.svg
 $(O)/gen/archive_%.inc:
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' > $@
-$(O)/common/archive/page.o: $(O)/gen/archive_style.inc $(O)/gen/archive_icon.inc
+$(O)/gen/archive_templates.inc: $(wildcard common/archive/*.html)
+	@mkdir -p $(@D)
+	for f in $^; do echo "{\"$$(basename $$f .html)\", (const char[]){"; \
+		od -An -v -tu1 $$f | sed 's/[0-9][0-9]*/&,/g'; echo '0}},'; done > $@
+$(O)/common/archive/page.o: $(PAGE_PARTS:%=$(O)/gen/%.inc)
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@

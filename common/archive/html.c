@@ -110,11 +110,16 @@ void html_bytes(struct buf *b, int64_t n)
 	buf_addf(b, v < 9.95 ? "%.1f %s" : "%.0f %s", v, units[i]);
 }
 
-static void add_time(struct buf *b, int64_t ms, const char *text)
+void html_seconds(struct buf *b, int64_t ms)
 {
-	char machine[24];
-	output_time(ms, machine, sizeof machine);
-	buf_addf(b, "<time datetime=\"%s\">%s</time>", machine, text + (text[0] == '0'));
+	buf_addf(b, "%.*f s", ms < 10000 ? 2 : 0, (double)ms / 1000);
+}
+
+void html_instant(struct buf *b, int64_t ms)
+{
+	char text[24];
+	output_time(ms, text, sizeof text);
+	buf_adds(b, text);
 }
 
 static struct tm local(int64_t ms)
@@ -127,26 +132,23 @@ static struct tm local(int64_t ms)
 
 void html_clock(struct buf *b, int64_t ms)
 {
-	char text[64];
 	struct tm tm = local(ms);
-	strftime(text, sizeof text, "%H:%M", &tm);
-	add_time(b, ms, text);
+	buf_addf(b, "%d:%02d", tm.tm_hour, tm.tm_min);
 }
 
 void html_when(struct buf *b, int64_t ms)
 {
 	char text[64];
 	struct tm tm = local(ms);
-	strftime(text, sizeof text, "%d %B %Y, %H:%M", &tm);
-	add_time(b, ms, text);
+	strftime(text, sizeof text, "%B %Y, %H:%M", &tm);
+	buf_addf(b, "%d %s", tm.tm_mday, text);
 }
 
 void html_day(struct buf *b, int64_t ms)
 {
-	char text[64];
+	char day[32], text[64];
 	struct tm tm = local(ms);
-	strftime(text, sizeof text, "%A", &tm);
-	buf_addf(b, "%s, %d ", text, tm.tm_mday);
+	strftime(day, sizeof day, "%A", &tm);
 	strftime(text, sizeof text, "%B %Y", &tm);
-	buf_adds(b, text);
+	buf_addf(b, "%s, %d %s", day, tm.tm_mday, text);
 }

@@ -12,7 +12,7 @@
 
 /* For an element's content. */
 void html_text(struct buf *b, const char *s);
-/* For a double-quoted attribute, or a title. */
+/* For a double-quoted attribute, or an element that has none within. */
 void html_attr(struct buf *b, const char *s);
 /* For one segment of a path or one value of a query: all but letters, digits and -._~ as %XX. */
 void html_url(struct buf *b, const char *s);
@@ -20,10 +20,13 @@ void html_url(struct buf *b, const char *s);
 void html_filename(struct buf *b, const char *name);
 /* "4.2 MB", decimal. */
 void html_bytes(struct buf *b, int64_t n);
-/* <time>: of the day, or with its date; local time, and RFC 3339 for machines. */
+/* "0.42 s" */
+void html_seconds(struct buf *b, int64_t ms);
+/* For machines: RFC 3339, UTC. */
+void html_instant(struct buf *b, int64_t ms);
+/* For people, in local time: "9:05", "1 January 2026, 09:05", "Thursday, 1 January 2026". */
 void html_clock(struct buf *b, int64_t ms);
 void html_when(struct buf *b, int64_t ms);
-/* "Thursday, 1 January 2026", local time. */
 void html_day(struct buf *b, int64_t ms);
 
 #endif
