@@ -164,7 +164,7 @@ static size_t one_char(const struct from *f, const char *s, size_t n, char **to)
 static enum codec_result decode_chars(
 	const struct from *f, const char *s, const char *end, char **to)
 {
-	bool korean = strcmp(f->c->name, "euc_kr") == 0;
+	bool korean = f->c->kind == CODING_EUC_KR;
 	/* What single bytes were, as asking again is slow. */
 	struct {
 		size_t len;
@@ -238,9 +238,10 @@ static size_t set_char(const struct from *f, const char *set, const char *s, siz
 	if (n < width)
 		return 0;
 	for (size_t i = 0; i < width; i++) {
-		if (s[i] < 0x20 || (width == 2 && (s[i] == 0x20 || s[i] == 0x7F)))
+		unsigned char c = (unsigned char)s[i];
+		if (c < 0x20 || c > 0x7F || (width == 2 && (c == 0x20 || c == 0x7F)))
 			return 0;
-		code = code << 8 | (unsigned char)s[i];
+		code = code << 8 | c;
 	}
 	const struct coding_fix *fix = find_fix(f->c, code);
 	if (fix)

@@ -19,7 +19,8 @@ struct coding_fix {
 };
 
 enum coding_kind {
-	CODING_CHARS, /* without states; bytes below 128 that have no fix are ASCII */
+	CODING_CHARS,  /* without states; bytes below 128 that have no fix are ASCII */
+	CODING_EUC_KR, /* has syllables made up of letters, too */
 	CODING_UTF_8,
 	CODING_ESCAPES,
 	CODING_RAW_ESCAPES,

@@ -135,7 +135,7 @@ static struct text from_coding(struct arena *a, const struct coding *c, const ch
 		return t;
 	case CODEC_UNSURE:
 		give_up(a, FAIL_CODING,
-			"its encoding is not fully known here: convert it to UTF-8");
+			"the encoding that the file declares is not fully known here");
 	default:
 		refuse(a, "the file is not in the encoding that it declares");
 	}

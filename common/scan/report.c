@@ -23,16 +23,11 @@ static const char *clean(struct scan *s, struct text t)
 	return out;
 }
 
-static void add_dynamic(
-	struct scan *s, const struct scan_file *file, uint32_t line, const char *why)
-{
-	VEC_GROW(&s->arena, s->dynamics);
-	s->dynamics.v[s->dynamics.n++] = (struct scan_dynamic){file->name, (int)line, why};
-}
-
 void report_dynamic(struct here *h, const struct node *n, const char *why)
 {
-	add_dynamic(h->s, h->file, n->line, why);
+	VEC_GROW(&h->s->arena, h->s->dynamics);
+	h->s->dynamics.v[h->s->dynamics.n++] =
+		(struct scan_dynamic){h->file->name, (int)n->line, why, NULL};
 }
 
 void report_read(struct here *h, struct node *key, uint32_t line, bool required)
@@ -306,11 +301,18 @@ static void keep_mistakes(struct scan *s)
 	s->envs.n = kept;
 }
 
+static void add_unread(struct scan *s, const struct scan_file *file)
+{
+	VEC_GROW(&s->arena, s->dynamics);
+	s->dynamics.v[s->dynamics.n++] =
+		(struct scan_dynamic){file->name, 1, file->unread, "convert the file to UTF-8"};
+}
+
 void report_finish(struct scan *s)
 {
 	for (size_t i = 0; i < s->files.n; i++) {
 		if (s->files.v[i]->unread)
-			add_dynamic(s, s->files.v[i], 1, s->files.v[i]->unread);
+			add_unread(s, s->files.v[i]);
 		if (!s->files.v[i]->syntax.message)
 			continue;
 		VEC_GROW(&s->arena, s->syntaxes);

@@ -46,6 +46,7 @@ struct scan_dynamic {
 	const char *file;
 	int line;
 	const char *why;
+	const char *hint; /* how to mend it, NULL if by naming the key */
 };
 struct scan_env {
 	const char *name, *file;

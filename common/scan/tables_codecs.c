@@ -169,7 +169,7 @@ const struct coding codings[] = {
 	{"euc_jisx0213", "eucjisx0213", "EUC-JISX0213", euc_jisx0213, .also = "EUC-JP"},
 	{"euc_jp", "eucjp u_jis ujis", "EUC-JP", euc_jp},
 	{"euc_kr", "euckr korean ks_c_5601 ks_c_5601_1987 ks_x_1001 ksc5601 ksx1001 x_mac_korean",
-		"EUC-KR", euc_kr},
+		"EUC-KR", euc_kr, CODING_EUC_KR},
 	{"gb18030", "gb18030_2000", "GB18030", gb18030},
 	{"gb2312",
 		"chinese csiso58gb231280 euc_cn euccn eucgb2312_cn gb2312_1980 gb2312_80 iso_ir_58 x_mac_simp_chinese",

@@ -121,9 +121,10 @@ static json_t *dynamics_of(const struct reach *r)
 	const struct scan_dynamic *a = scan_dynamics(r->s, &n);
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out,
-			json_pack("{s:o,s:i,s:o,s:o}", "file", text(a[i].file), "line", a[i].line,
-				"why", text(a[i].why), "tools", tools_of(r, a[i].file)));
+		json_array_append_new(
+			out, json_pack("{s:o,s:i,s:o,s:s*,s:o}", "file", text(a[i].file), "line",
+				     a[i].line, "why", text(a[i].why), "hint", a[i].hint, "tools",
+				     tools_of(r, a[i].file)));
 	return out;
 }
 

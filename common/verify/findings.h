@@ -4,7 +4,7 @@
  * version can be judged without its code. Pure.
  *
  *	reads:           [{name, file, line, kind: "required"|"optional", tools: [...]}]
- *	dynamic:         [{file, line, why, tools}]
+ *	dynamic:         [{file, line, why, tools}]  and a hint, where naming the key mends nothing
  *	env_mistakes:    [{name, file, line}]
  *	modules_missing: [{module, file, line}]     unguarded, in a file that a tool reaches
  *	syntax_errors:   [{file, line, message}]

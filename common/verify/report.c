@@ -174,7 +174,7 @@ static void add_hint(struct buf *b, const struct item *it)
 	if (it->rule == RULE_MODULE)
 		buf_addf(b, "bring it, if it is pure Python: pip install --target DIR %.*s",
 			(int)strcspn(name, "."), name);
-	else if (it->rule == RULE_DYNAMIC)
+	else if (it->rule == RULE_DYNAMIC && !*it->hint)
 		buf_adds(b, "name the key where it is read: EV_KEYS['NAME']");
 	else if (it->rule == RULE_ENV)
 		buf_addf(b, "read EV_KEYS['%s']", name);

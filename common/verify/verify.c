@@ -171,8 +171,9 @@ static json_t *dynamic_of(const json_t *findings)
 	size_t i;
 	json_array_foreach(json_object_get(findings, "dynamic"), i, r) add_per_tool(out,
 		json_object_get(r, "tools"),
-		json_pack("{s:O,s:O,s:O,s:n}", "file", json_object_get(r, "file"), "line",
-			json_object_get(r, "line"), "why", json_object_get(r, "why"), "tool"));
+		json_pack("{s:O,s:O,s:O,s:O*,s:n}", "file", json_object_get(r, "file"), "line",
+			json_object_get(r, "line"), "why", json_object_get(r, "why"), "hint",
+			json_object_get(r, "hint"), "tool"));
 	return out;
 }
 

@@ -63,6 +63,14 @@ with T() as t:
     t.ok(r.code == 0 and r.json["status"] == "amber" and
          [(d["file"], d["line"], d["tool"]) for d in r.json["dynamic"]] == [("main.py", 2, "main")],
          "a read that cannot be resolved: amber", r)
+    r = judge({"main.py": "# coding: iso2022_jp\n# \x1b(Z\nEV_KEYS['K']\n"})
+    t.ok(r.code == 0 and r.json["status"] == "amber" and r.json["reads"] == [] and
+         [(d["line"], d["tool"], d["hint"]) for d in r.json["dynamic"]] == [(1, "main", "convert the file to UTF-8")],
+         "an encoding that is not known for certain: amber", r)
+    r = verify(f"{t.dir}/x{judge.n}-src/")
+    t.ok("convert the file to UTF-8" in r.out and "name the key" not in r.out, "and the mend is to convert it", r)
+    r = judge({"main.py": "# coding: iso2022_jp\n# \x1b(J\x1b(B\nx = 1\n"})
+    t.ok(r.code == 0 and r.json["status"] == "green", "control: with the encoding's own escapes it is green", r)
     r = judge({"main.py": "import os\nos.environ['CRM_API_KEY']\n"})
     t.ok(r.json["status"] == "amber" and r.json["env_mistakes"] ==
          [{"name": "CRM_API_KEY", "file": "main.py", "line": 2}], "an env mistake: amber", r)
