@@ -41,13 +41,10 @@ static json_t *tools_json(const struct manifest *m)
 /* What was last seen of the tools, where expert.yaml cannot be read now. */
 static json_t *tools_seen(struct state *st, int64_t expert, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT name, description FROM tools WHERE expert = ? ORDER BY name", "i", expert);
-	json_t *a = json_array();
-	while (q && query_step(q, e) > 0)
-		json_array_append_new(a, json_pack("{s:s,s:s,s:n}", "name", col_text(q, 0),
-						 "description", col_text(q, 1), "entry"));
-	return a;
+	json_t *tools = expert_tools_seen(st, expert, e), *t;
+	size_t i;
+	json_array_foreach(tools, i, t) json_object_set_new(t, "entry", json_null());
+	return tools;
 }
 
 static json_t *hosts_json(const struct expert_view *v)
@@ -492,14 +489,8 @@ static int run_rm(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
 	int64_t buyers = 0, versions = 0;
-	bool found;
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
-		check_users(&st, &x, -1, e) < 0 ||
-		db_number(st.db, e, &versions, &found,
-			"SELECT count(*) FROM snapshots WHERE expert = ?", "i", x.id) < 0 ||
-		db_number(st.db, e, &buyers, &found,
-			"SELECT count(DISTINCT buyer) FROM buyer_values WHERE expert = ?", "i",
-			x.id) < 0)
+		check_users(&st, &x, -1, e) < 0 || expert_weigh(&st, &x, &versions, &buyers, e) < 0)
 		return -1;
 	if (program_confirm(in, e,
 		    "remove expert '%s' (%lld published version%s, keys of %lld buyer%s)", x.name,

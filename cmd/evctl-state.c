@@ -39,30 +39,8 @@ static int run_init(struct invocation *in, struct err *e)
 	return 0;
 }
 
-static int count(struct state *st, json_t *o, const char *key, const char *sql, struct err *e)
-{
-	int64_t n;
-	bool found;
-	if (db_number(st->db, e, &n, &found, sql, "") < 0)
-		return -1;
-	json_object_set_new(o, key, json_integer(n));
-	return 0;
-}
-
 static int run_status(struct invocation *in, struct err *e)
 {
-	static const char *const counts[][2] = {
-		{"credentials", "SELECT count(*) FROM credentials"},
-		{"hosts", "SELECT count(*) FROM hosts"},
-		{"experts", "SELECT count(*) FROM experts"},
-		{"connections", "SELECT count(*) FROM connections"},
-		{"sessions", "SELECT count(*) FROM sessions WHERE ended IS NULL"},
-		{"runs", "SELECT count(*) FROM runs"},
-		{"artifacts", "SELECT count(*) FROM artifacts"},
-		{"artifact_bytes", "SELECT coalesce(sum(bytes), 0) FROM artifacts"},
-		{"events", "SELECT count(*) FROM events"},
-		{"audit_rows", "SELECT count(*) FROM audit"},
-	};
 	STATE_AUTO st = {0};
 	struct stat info;
 	char print[40];
@@ -72,16 +50,13 @@ static int run_status(struct invocation *in, struct err *e)
 	STR_AUTO path = path_join(st.place.dir, "state.db");
 	struct err locked = {0};
 	bool have_key = state_unlock(&st, &locked) == 0;
-	json_t *o = json_pack("{s:s,s:s,s:s,s:i,s:I}", "state", st.place.dir, "key",
-		have_key ? st.key_from : locked.msg, "fingerprint", print, "schema",
-		DB_SCHEMA_VERSION, "bytes",
+	JSON_AUTO totals = state_totals(&st, e);
+	if (!totals)
+		return -1;
+	json_t *o = json_pack("{s:s,s:s,s:s,s:I}", "state", st.place.dir, "key",
+		have_key ? st.key_from : locked.msg, "fingerprint", print, "bytes",
 		(json_int_t)(path && stat(path, &info) == 0 ? info.st_size : 0));
-	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-		if (count(&st, o, counts[i][0], counts[i][1], e) < 0) {
-			json_decref(o);
-			return -1;
-		}
-	}
+	json_object_update(o, totals);
 	return output_object(in, columns, o, e);
 }
 

@@ -174,10 +174,10 @@ static int prepare(struct jobs *js, struct job *j, bool published)
 static int recognise(struct state *st, struct job *j, struct err *e)
 {
 	bool found;
-	if (!j->v.m.name || db_number(st->db, e, &j->v.id, &found,
-				    "SELECT id FROM experts WHERE name = ? AND dir = ?", "ss",
-				    j->v.m.name, j->v.dir) < 0)
-		return j->v.m.name ? -1 : 0;
+	if (!j->v.m.name)
+		return 0;
+	if (expert_at(st, j->v.m.name, j->v.dir, &j->v.id, &found, e) < 0)
+		return -1;
 	j->registered = found;
 	return found ? expert_load_hosts(st, &j->v, e) : 0;
 }

@@ -499,7 +499,7 @@ static int prune_connections(struct applying *ap, struct err *e)
 	STRV_AUTO names = {0};
 	if (!ap->a->has_connections)
 		return 0;
-	if (db_texts(ap->st->db, e, &names, "SELECT name FROM connections", "") < 0)
+	if (conn_names(ap->st, &names, e) < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
 		CONN_AUTO c = {0};
@@ -527,9 +527,7 @@ static int prune_hosts(struct applying *ap, struct err *e)
 	for (size_t k = 0; k < ap->a->nhosts; k++)
 		if (add_canonical(&wanted, ap->a->hosts[k].host, e) < 0)
 			return -1;
-	if (db_texts(ap->st->db, e, &texts,
-		    "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END FROM hosts",
-		    "") < 0)
+	if (host_texts(ap->st, &texts, e) < 0)
 		return -1;
 	for (size_t i = 0; i < texts.n; i++) {
 		BOUND_HOST_AUTO h = {0};
@@ -548,7 +546,7 @@ static int prune_credentials(struct applying *ap, struct err *e)
 	struct cred c;
 	if (!ap->a->has_credentials)
 		return 0;
-	if (db_texts(ap->st->db, e, &names, "SELECT name FROM credentials", "") < 0)
+	if (cred_names(ap->st, &names, e) < 0)
 		return -1;
 	for (size_t i = 0; i < names.n; i++) {
 		if (names_credential(ap->a, names.v[i]))

@@ -1,5 +1,6 @@
 #include "apply/apply.h"
 #include "base/file.h"
+#include "state/conn.h"
 
 #include <string.h>
 #include <strings.h>
@@ -18,145 +19,106 @@ static void put_flag(json_t *o, const char *key, bool value)
 		json_object_set_new(o, key, json_true());
 }
 
-static void put_ca(json_t *o, struct query *q, int column)
+static void put_route(json_t *o, const struct route *r, bool plain)
 {
-	size_t n;
-	const char *pem = col_blob(q, column, &n);
-	if (pem)
-		json_object_set_new(o, "ca", json_text(pem, n));
+	put_flag(o, "allow_private", r->allow_private);
+	put_flag(o, "plain", plain);
+	put_text(o, "connect_to", r->connect_to);
+	put_text(o, "ca", r->ca);
 }
 
-/* The rows of a one-column query. */
-static int put_list(
-	struct state *st, json_t *o, const char *key, const char *sql, int64_t id, struct err *e)
+static int credential(struct state *st, const char *name, json_t *o, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e, sql, "i", id);
-	json_t *list = json_array();
-	int r = -1;
-	json_object_set_new(o, key, list);
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(list, json_text_or_null(col_text(q, 0)));
-	return r;
+	struct cred c;
+	if (cred_find(st, name, &c, e) < 0)
+		return -1;
+	put_text(o, "name", c.name);
+	put_text(o, "payer", c.buyer_pays ? "buyer" : "stored");
+	json_object_set_new(o, "sealed", json_boolean(c.sealed));
+	return 0;
 }
 
-static int credentials(struct state *st, json_t *list, struct err *e)
+static int host(struct state *st, const char *text, json_t *o, struct err *e)
 {
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT name, payer, sealed FROM credentials ORDER BY name", "");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
+	BOUND_HOST_AUTO h = {0};
+	if (host_find(st, text, &h, e) < 0)
+		return -1;
+	put_text(o, "host", text);
+	put_text(o, "bind", h.credential_name);
+	put_route(o, &h.host.route, h.host.plain);
+	return 0;
+}
+
+static int expert(struct state *st, const char *name, json_t *o, struct err *e)
+{
+	EXPERT_AUTO x = {0};
+	if (expert_find(st, name, &x, e) < 0)
+		return -1;
+	EXPERT_VIEW_AUTO draft = {.id = x.id};
+	json_t *hosts = json_array();
+	put_text(o, "name", x.name);
+	put_text(o, "dir", x.dir);
+	json_object_set_new(o, "hosts", hosts);
+	json_object_set_new(o, "published", json_boolean(x.published));
+	if (expert_load_hosts(st, &draft, e) < 0)
+		return -1;
+	for (size_t i = 0; i < draft.nhosts; i++) {
+		char text[HOST_TEXT_MAX];
+		host_text(&draft.hosts[i].host, text);
+		json_array_append_new(hosts, json_string(text));
+	}
+	return 0;
+}
+
+static int connection(struct state *st, const char *name, json_t *o, struct err *e)
+{
+	CONN_AUTO c = {0};
+	json_t *hosts = json_array();
+	if (conn_find(st, name, &c, e) < 0)
+		return -1;
+	put_text(o, "name", c.name);
+	json_object_set_new(o, "hosts", hosts);
+	for (size_t i = 0; i < c.hosts.n; i++)
+		json_array_append_new(hosts, json_string(c.hosts.v[i]));
+	put_text(o, "env", c.env);
+	put_text(o, "auth", c.auth);
+	put_route(o, &c.route, false);
+	return json_object_set_new(o, "grants", conn_grants(st, c.id, e));
+}
+
+/* The things of one kind, each by its name. */
+static json_t *section(struct state *st, int (*names)(struct state *, struct strv *, struct err *),
+	int (*fill)(struct state *, const char *, json_t *, struct err *), struct err *e)
+{
+	STRV_AUTO all = {0};
+	JSON_AUTO list = json_array();
+	if (names(st, &all, e) < 0)
+		return NULL;
+	for (size_t i = 0; i < all.n; i++) {
 		json_t *o = json_object();
 		json_array_append_new(list, o);
-		put_text(o, "name", col_text(q, 0));
-		put_text(o, "payer", col_text(q, 1));
-		json_object_set_new(o, "sealed", json_boolean(col_int(q, 2)));
+		if (fill(st, all.v[i], o, e) < 0)
+			return NULL;
 	}
-	return r;
-}
-
-static int hosts(struct state *st, json_t *list, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END, c.name, "
-		"h.allow_private, h.plain, h.connect_to, h.ca FROM hosts h "
-		"LEFT JOIN credentials c ON c.id = h.credential ORDER BY h.name, h.port",
-		"");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		json_t *o = json_object();
-		json_array_append_new(list, o);
-		put_text(o, "host", col_text(q, 0));
-		put_text(o, "bind", col_text(q, 1));
-		put_flag(o, "allow_private", col_int(q, 2));
-		put_flag(o, "plain", col_int(q, 3));
-		put_text(o, "connect_to", col_text(q, 4));
-		put_ca(o, q, 5);
-	}
-	return r;
-}
-
-static int experts(struct state *st, json_t *list, struct err *e)
-{
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT id, name, dir, published FROM experts ORDER BY name", "");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		json_t *o = json_object();
-		json_array_append_new(list, o);
-		put_text(o, "name", col_text(q, 1));
-		put_text(o, "dir", col_text(q, 2));
-		if (put_list(st, o, "hosts",
-			    "SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END "
-			    "FROM attachments a JOIN hosts h ON h.id = a.host WHERE a.expert = ? "
-			    "ORDER BY h.name, h.port",
-			    col_int(q, 0), e) < 0)
-			return -1;
-		json_object_set_new(o, "published", json_boolean(!col_null(q, 3)));
-	}
-	return r;
-}
-
-static int put_grants(struct state *st, json_t *o, int64_t id, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT x.name, g.payer FROM grants g JOIN experts x ON x.id = g.expert "
-		"WHERE g.connection = ? ORDER BY x.name",
-		"i", id);
-	json_t *list = json_array();
-	int r = -1;
-	json_object_set_new(o, "grants", list);
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(list,
-			json_pack("{s:s,s:s}", "expert", col_text(q, 0), "payer", col_text(q, 1)));
-	return r;
-}
-
-static int connections(struct state *st, json_t *list, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, name, env, auth, allow_private, connect_to, ca FROM connections "
-		"ORDER BY name",
-		"");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		json_t *o = json_object();
-		json_array_append_new(list, o);
-		put_text(o, "name", col_text(q, 1));
-		if (put_list(st, o, "hosts",
-			    "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END "
-			    "FROM connection_hosts WHERE connection = ? ORDER BY name, port",
-			    col_int(q, 0), e) < 0)
-			return -1;
-		put_text(o, "env", col_text(q, 2));
-		put_text(o, "auth", col_text(q, 3));
-		put_flag(o, "allow_private", col_int(q, 4));
-		put_text(o, "connect_to", col_text(q, 5));
-		put_ca(o, q, 6);
-		if (put_grants(st, o, col_int(q, 0), e) < 0)
-			return -1;
-	}
-	return r;
+	return json_incref(list);
 }
 
 json_t *apply_export(struct state *st, struct err *e)
 {
-	static const struct section {
+	static const struct {
 		const char *name;
-		int (*fill)(struct state *, json_t *, struct err *);
-	} sections[] = {{"credentials", credentials}, {"hosts", hosts}, {"experts", experts},
-		{"connections", connections}};
-	json_t *all = json_object();
-	for (size_t i = 0; all && i < sizeof sections / sizeof *sections; i++) {
-		json_t *list = json_array();
-		json_object_set_new(all, sections[i].name, list);
-		if (sections[i].fill(st, list, e) < 0) {
-			json_decref(all);
+		int (*names)(struct state *, struct strv *, struct err *);
+		int (*fill)(struct state *, const char *, json_t *, struct err *);
+	} sections[] = {{"credentials", cred_names, credential}, {"hosts", host_texts, host},
+		{"experts", expert_names, expert}, {"connections", conn_names, connection}};
+	JSON_AUTO all = json_object();
+	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+		json_t *list = section(st, sections[i].names, sections[i].fill, e);
+		if (!list)
 			return NULL;
-		}
+		json_object_set_new(all, sections[i].name, list);
 	}
-	if (!all)
-		err_set(e, ERR_FAIL, "out of memory");
-	return all;
+	return json_incref(all);
 }
 
 /* ---- the tree as YAML ---------------------------------------------------------------------- */

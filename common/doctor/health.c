@@ -73,7 +73,7 @@ static void check_database(struct state *st, json_t *rows)
 	struct err e = {0};
 	char is[64];
 	int64_t n = 0;
-	bool ok = db_check(st->db, &e) == 0;
+	bool ok = state_check(st, &e) == 0;
 	health_add(rows, "state", "integrity", ok, true, ok ? "sound" : e.msg,
 		"evctl-state restore BACKUP");
 	err_clear(&e);
@@ -113,97 +113,25 @@ static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)
 		e.hint[0] ? e.hint : "give --key-file FILE");
 }
 
-static bool object_is_known(struct state *st, const char *sha256)
-{
-	struct err quiet = {0};
-	int64_t n;
-	bool found = true;
-	if (db_number(st->db, &quiet, &n, &found,
-		    "SELECT 1 FROM artifacts WHERE sha256 = ? LIMIT 1", "s", sha256) < 0)
-		return true;
-	return found;
-}
-
-static long orphans_in(struct state *st, int objects, const char *two)
-{
-	long n = 0;
-	char sha[512];
-	int fd = openat(objects, two, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *de; d && (de = readdir(d));) {
-		if (de->d_name[0] == '.')
-			continue;
-		snprintf(sha, sizeof sha, "%s%s", two, de->d_name);
-		n += !object_is_known(st, sha);
-	}
-	if (d)
-		closedir(d);
-	else
-		fd_close(&fd);
-	return n;
-}
-
-static long count_orphans(struct state *st)
-{
-	STR_AUTO path = path_join(st->place.dir, "objects");
-	FD_AUTO objects = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	FD_AUTO again = objects < 0 ? -1 : openat(objects, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = again < 0 ? NULL : fdopendir(again);
-	long n = 0;
-	if (!d)
-		return 0;
-	again = -1; /* the stream's now */
-	for (struct dirent *de; (de = readdir(d));)
-		if (strlen(de->d_name) == 2 && de->d_name[0] != '.')
-			n += orphans_in(st, objects, de->d_name);
-	closedir(d);
-	return n;
-}
-
-/* Artifacts whose bytes are gone; run gets one of their runs. */
-static long count_missing(struct state *st, char run[32])
-{
-	struct err quiet = {0};
-	long n = 0;
-	QUERY_AUTO q = db_query(
-		st->db, &quiet, "SELECT sha256, min(run) FROM artifacts GROUP BY sha256", "");
-	while (q && query_step(q, &quiet) > 0) {
-		STR_AUTO path = NULL;
-		const char *sha = col_text(q, 0);
-		if (strlen(sha) < 3 ||
-			asprintf(&path, "%s/objects/%.2s/%s", st->place.dir, sha, sha + 2) < 0)
-			path = NULL;
-		if (path && file_exists(path))
-			continue;
-		n++;
-		snprintf(run, 32, "%s", col_text(q, 1));
-	}
-	return n;
-}
-
 static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixed)
 {
 	struct err quiet = {0};
 	char is[64], run[32] = "", mend[96];
 	int64_t removed = 0;
-	if (fix && count_orphans(st) && objects_sweep(st, &removed, &quiet) == 0 && removed)
+	if (fix && objects_orphans(st) && objects_sweep(st, &removed, &quiet) == 0 && removed)
 		say_fixed(fixed, "orphan-objects");
-	long orphans = count_orphans(st), missing = count_missing(st, run);
-	snprintf(is, sizeof is, "%ld", orphans);
+	int64_t orphans = objects_orphans(st), missing = objects_missing(st, run);
+	snprintf(is, sizeof is, "%lld", (long long)orphans);
 	health_add(rows, "state", "orphan-objects", orphans == 0, false, is, "evctl doctor --fix");
-	snprintf(is, sizeof is, "%ld", missing);
+	snprintf(is, sizeof is, "%lld", (long long)missing);
 	snprintf(mend, sizeof mend, "evctl-state restore BACKUP, or evctl-artifact rm %s", run);
 	health_add(rows, "state", "missing-objects", missing == 0, true, is, mend);
 }
 
 static void check_clock(struct state *st, json_t *rows)
 {
-	struct err quiet = {0};
-	int64_t last = 0, now = clock_real_ms();
-	bool found = false;
+	int64_t last = st ? audit_last(st) : 0, now = clock_real_ms();
 	char is[24];
-	if (st)
-		db_number(st->db, &quiet, &last, &found, "SELECT max(at) FROM audit", "");
 	bool ok = now > YEAR_2024_MS && now + 60000 >= last;
 	health_add(rows, "machine", "clock", ok, true, output_time(now, is, sizeof is),
 		"set the clock: certificates are judged by it (timedatectl set-ntp true)");

@@ -68,10 +68,9 @@ static bool all_covered(const json_t *agreed, const json_t *now)
 }
 
 static int agreed(struct state *st, const struct key_plan *plan, int64_t credential,
-	const char *hosts, bool *yes, struct err *e)
+	const json_t *then, bool *yes, struct err *e)
 {
 	JSON_AUTO now = cred_scope(st, credential, plan->expert, plan->version, e);
-	JSON_AUTO then = json_loads(hosts, 0, NULL);
 	if (!now)
 		return -1;
 	*yes = json_is_array(then) && all_covered(then, now);
@@ -106,15 +105,12 @@ bool key_plan_any(const struct key_plan *plan)
 static int buyer_has(struct state *st, const struct key_plan *plan, int64_t credential, bool *there,
 	struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT hosts FROM buyer_values "
-		"WHERE credential = ? AND expert = ? AND buyer = ? AND value IS NOT NULL",
-		"iis", credential, plan->expert, plan->buyer);
-	int r = q ? query_step(q, e) : -1;
+	JSON_AUTO scope = NULL;
+	int r = cred_agreed(st, credential, plan->expert, plan->buyer, &scope, e);
 	*there = r > 0;
 	if (r <= 0 || !plan->scoped)
 		return r < 0 ? -1 : 0;
-	return agreed(st, plan, credential, col_text(q, 0), there, e);
+	return agreed(st, plan, credential, scope, there, e);
 }
 
 static int by_name(const void *a, const void *b)
@@ -155,36 +151,27 @@ int key_plan_make(struct state *st, const struct expert_view *v, const char *buy
 	return r;
 }
 
-static int add_unless_agreed(
-	struct state *st, const struct key_plan *plan, struct query *q, json_t *out, struct err *e)
-{
-	bool yes;
-	if (agreed(st, plan, col_int(q, 0), col_text(q, 3), &yes, e) < 0)
-		return -1;
-	if (!yes)
-		json_array_append_new(out,
-			json_pack("{s:s,s:s}", "buyer", col_text(q, 1), "key", col_text(q, 2)));
-	return 0;
-}
-
 json_t *key_supply_again(struct state *st, int64_t expert, int version, struct err *e)
 {
 	const struct key_plan plan = {.expert = expert, .version = version};
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT c.id, b.buyer, c.name, b.hosts FROM buyer_values b "
-		"JOIN credentials c ON c.id = b.credential "
-		"WHERE b.expert = ? AND b.buyer <> '" BUILDER "' AND b.value IS NOT NULL "
-		"AND c.payer = 'buyer' ORDER BY b.buyer, c.name",
-		"i", expert);
-	json_t *out = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		if ((r = add_unless_agreed(st, &plan, q, out, e)) < 0)
-			break;
-	if (r == 0)
-		return out;
-	json_decref(out);
-	return NULL;
+	JSON_AUTO supplied = cred_supplied(st, expert, e);
+	JSON_AUTO out = json_array();
+	size_t i;
+	json_t *s;
+	if (!supplied)
+		return NULL;
+	json_array_foreach(supplied, i, s)
+	{
+		const char *buyer = json_text_of(s, "buyer");
+		bool yes = strcmp(buyer, BUILDER) == 0;
+		if (!yes && agreed(st, &plan, json_int_of(s, "credential"),
+				    json_object_get(s, "scope"), &yes, e) < 0)
+			return NULL;
+		if (!yes)
+			json_array_append_new(out, json_pack("{s:s,s:s}", "buyer", buyer, "key",
+							   json_text_of(s, "key")));
+	}
+	return json_incref(out);
 }
 
 /* ---- the values ---------------------------------------------------------------------------- */

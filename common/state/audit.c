@@ -1,3 +1,4 @@
+#include "state/db.h"
 #include "state/state.h"
 
 #include "base/file.h"
@@ -94,6 +95,15 @@ int audit_verify(struct state *st, int64_t *rows, struct err *e)
 		++*rows;
 	}
 	return r;
+}
+
+int64_t audit_last(struct state *st)
+{
+	struct err quiet = {0};
+	int64_t at = 0;
+	bool found;
+	db_number(st->db, &quiet, &at, &found, "SELECT max(at) FROM audit", "");
+	return at;
 }
 
 json_t *audit_list(struct state *st, struct err *e)

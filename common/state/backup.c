@@ -4,6 +4,7 @@
 #include "base/output.h"
 #include "base/proc.h"
 #include "state/copy.h"
+#include "state/db.h"
 #include "state/partial.h"
 
 #include <errno.h>

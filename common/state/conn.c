@@ -3,6 +3,7 @@
 #include "base/output.h"
 #include "net/hostname.h"
 #include "net/http.h"
+#include "state/db.h"
 #include "state/keyed.h"
 
 #include <stdio.h>
@@ -72,6 +73,11 @@ int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
 bool conn_exists(struct state *st, const char *name)
 {
 	return keyed_exists(st, &keyed_connection, name);
+}
+
+int conn_names(struct state *st, struct strv *out, struct err *e)
+{
+	return db_texts(st->db, e, out, "SELECT name FROM connections ORDER BY name", "");
 }
 
 /* ---- what is refused ----------------------------------------------------------------------- */
@@ -466,17 +472,12 @@ static json_t *hosts_of(struct state *st, int64_t id, struct err *e)
 		"SELECT " TEXT_SQL " FROM connection_hosts WHERE connection = ? ORDER BY 1", e);
 }
 
-static json_t *grants_of(struct state *st, int64_t id, struct err *e)
+json_t *conn_grants(struct state *st, int64_t conn_id, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT x.name, g.payer FROM grants g JOIN experts x ON x.id = g.expert "
+	return db_rows(st->db, e,
+		"SELECT x.name AS expert, g.payer FROM grants g JOIN experts x ON x.id = g.expert "
 		"WHERE g.connection = ? ORDER BY x.name",
-		"i", id);
-	json_t *a = json_array();
-	while (q && query_step(q, e) > 0)
-		json_array_append_new(a,
-			json_pack("{s:s,s:s}", "expert", col_text(q, 0), "payer", col_text(q, 1)));
-	return a;
+		"i", conn_id);
 }
 
 static json_t *flags_of(struct query *q)
@@ -504,7 +505,7 @@ static json_t *conn_row(struct state *st, struct query *q, struct err *e)
 			"SELECT x.name || ' (' || g.payer || ')' FROM grants g JOIN experts x "
 			"ON x.id = g.expert WHERE g.connection = ? ORDER BY x.name",
 			e),
-		"grants", grants_of(st, id, e), "supplied",
+		"grants", conn_grants(st, id, e), "supplied",
 		texts(st, id,
 			"SELECT v.buyer || ' for ' || x.name FROM connection_values v JOIN experts "
 			"x "

@@ -32,6 +32,8 @@ void conn_free(struct conn *c);
 /* Fills a zeroed conn; ERR_NOTFOUND with a near name, or the command that adds it. */
 int conn_find(struct state *st, const char *name, struct conn *c, struct err *e);
 bool conn_exists(struct state *st, const char *name);
+/* Names of all, sorted. */
+int conn_names(struct state *st, struct strv *out, struct err *e);
 /* ERR_USAGE for what no connection may have: wildcards, names, auth styles, addresses. */
 int conn_check(const struct conn *c, struct err *e);
 /* value NULL: no key of the builder's; every grant is then the buyer's to pay. */
@@ -65,6 +67,8 @@ int conn_granted(struct state *st, const struct conn *c, const struct expert *x,
 int conn_key(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,
 	const char *buyer, struct secret *out, struct err *e);
 
+/* Who it is granted to: [{expert, payer}], by name. */
+json_t *conn_grants(struct state *st, int64_t conn_id, struct err *e);
 /* name NULL: all. Values masked. */
 json_t *conn_list(struct state *st, const char *name, struct err *e);
 /* What an expert has been granted: [{name, env, hosts, payer, flags}], by name. */

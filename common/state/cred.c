@@ -1,6 +1,7 @@
 #include "state/cred.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "state/db.h"
 #include "state/expert.h"
 #include "state/keyed.h"
 
@@ -41,6 +42,29 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 bool cred_exists(struct state *st, const char *name)
 {
 	return keyed_exists(st, &keyed_credential, name);
+}
+
+int cred_names(struct state *st, struct strv *out, struct err *e)
+{
+	return db_texts(st->db, e, out, "SELECT name FROM credentials ORDER BY name", "");
+}
+
+int cred_behind(struct state *st, const char *name, bool *exists, bool *has_value, char **host,
+	struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT c.payer = 'buyer' OR c.value IS NOT NULL, (SELECT h.name || CASE h.port "
+		"WHEN 443 THEN '' ELSE ':' || h.port END FROM hosts h WHERE h.credential = c.id "
+		"ORDER BY h.name, h.port LIMIT 1) FROM credentials c WHERE c.name = ?",
+		"s", name);
+	int r = q ? query_step(q, e) : -1;
+	*exists = r > 0;
+	*has_value = r > 0 && col_int(q, 0);
+	*host = NULL;
+	if (r <= 0 || col_null(q, 1))
+		return r < 0 ? -1 : 0;
+	*host = strdup(col_text(q, 1));
+	return *host ? 0 : err_set(e, ERR_FAIL, "out of memory");
 }
 
 static int check_sealable(const char *name, bool sealed, const struct secret *value, struct err *e)
@@ -209,6 +233,36 @@ json_t *cred_scope(
 		return out;
 	json_decref(out);
 	return NULL;
+}
+
+int cred_agreed(struct state *st, int64_t cred_id, int64_t expert_id, const char *buyer,
+	json_t **scope, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT hosts FROM buyer_values "
+		"WHERE credential = ? AND expert = ? AND buyer = ? AND value IS NOT NULL",
+		"iis", cred_id, expert_id, buyer);
+	int r = q ? query_step(q, e) : -1;
+	*scope = r > 0 ? json_loads(col_text(q, 0), 0, NULL) : NULL;
+	return r;
+}
+
+json_t *cred_supplied(struct state *st, int64_t expert_id, struct err *e)
+{
+	json_t *rows = db_rows(st->db, e,
+		"SELECT c.id AS credential, c.name AS key, b.buyer, b.hosts AS scope "
+		"FROM buyer_values b JOIN credentials c ON c.id = b.credential "
+		"WHERE b.expert = ? AND b.value IS NOT NULL AND c.payer = 'buyer' "
+		"ORDER BY b.buyer, c.name",
+		"i", expert_id);
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row)
+	{
+		json_t *scope = json_loads(json_text_of(row, "scope"), 0, NULL);
+		json_object_set_new(row, "scope", scope ? scope : json_null());
+	}
+	return rows;
 }
 
 int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,

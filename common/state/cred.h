@@ -20,6 +20,14 @@ struct cred {
 /* ERR_NOTFOUND with a near name, or the command that adds it. */
 int cred_find(struct state *st, const char *name, struct cred *c, struct err *e);
 bool cred_exists(struct state *st, const char *name);
+/* Names of all, sorted. */
+int cred_names(struct state *st, struct strv *out, struct err *e);
+/*
+ * What there is behind a name that code reads: a credential, a value (stored, or one that buyers
+ * supply), and the first host that it is bound to, NULL or the caller's.
+ */
+int cred_behind(struct state *st, const char *name, bool *exists, bool *has_value, char **host,
+	struct err *e);
 /* value may be NULL for payer buyer. ERR_CONFLICT if the name is taken and replace is false. */
 int cred_add(struct state *st, const char *name, bool buyer_pays, bool sealed, bool replace,
 	const struct secret *value, struct err *e);
@@ -45,6 +53,16 @@ int cred_open(struct state *st, const struct cred *c, int64_t expert, const char
  */
 json_t *cred_scope(
 	struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e);
+
+/*
+ * What a buyer agreed to with a value for an expert, as cred_scope() has it: the caller's, NULL
+ * where it cannot be read. 1 there is a value, 0 there is none.
+ */
+int cred_agreed(struct state *st, int64_t cred_id, int64_t expert_id, const char *buyer,
+	json_t **scope, struct err *e);
+/* All values of buyers for an expert: [{credential (its id), key, buyer, scope}], by buyer and key.
+ */
+json_t *cred_supplied(struct state *st, int64_t expert_id, struct err *e);
 
 /* name NULL: all of them. */
 json_t *cred_list(struct state *st, const char *name, struct err *e);

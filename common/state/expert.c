@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/output.h"
+#include "state/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,33 @@ int expert_find(struct state *st, const char *name, struct expert *out, struct e
 		return 0;
 	expert_free(out);
 	return err_set(e, ERR_FAIL, "out of memory");
+}
+
+int expert_at(struct state *st, const char *name, const char *dir, int64_t *id, bool *found,
+	struct err *e)
+{
+	return db_number(st->db, e, id, found, "SELECT id FROM experts WHERE name = ? AND dir = ?",
+		"ss", name, dir);
+}
+
+json_t *expert_tools_seen(struct state *st, int64_t expert, struct err *e)
+{
+	return db_rows(st->db, e,
+		"SELECT name, description FROM tools WHERE expert = ? ORDER BY name", "i", expert);
+}
+
+int expert_weigh(
+	struct state *st, const struct expert *x, int64_t *versions, int64_t *buyers, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT (SELECT count(*) FROM snapshots WHERE expert = ?1), "
+		"(SELECT count(DISTINCT buyer) FROM buyer_values WHERE expert = ?1)",
+		"i", x->id);
+	if (!q || query_step(q, e) < 0)
+		return -1;
+	*versions = col_int(q, 0);
+	*buyers = col_int(q, 1);
+	return 0;
 }
 
 /* ---- changes ------------------------------------------------------------------------------- */

@@ -53,6 +53,10 @@ void expert_free(struct expert *x);
 void expert_view_free(struct expert_view *v);
 
 int expert_find(struct state *st, const char *name, struct expert *out, struct err *e);
+/* The id of the expert of that name whose draft is in that directory; *found says if there is one.
+ */
+int expert_at(struct state *st, const char *name, const char *dir, int64_t *id, bool *found,
+	struct err *e);
 
 /*
  * Fills a zeroed view with manifest, code and hosts; on -1 it is empty again. A snapshot's code
@@ -121,6 +125,11 @@ int expert_note_tools(struct state *st, int64_t expert, const struct manifest *m
 
 /* [{version, published, status, forced, flags, hosts, created}], newest first. */
 json_t *expert_versions(struct state *st, const struct expert *x, struct err *e);
+/* What was last seen of a draft's tools: [{name, description}], by name. */
+json_t *expert_tools_seen(struct state *st, int64_t expert, struct err *e);
+/* How much goes with it: versions, and buyers who supplied keys. */
+int expert_weigh(struct state *st, const struct expert *x, int64_t *versions, int64_t *buyers,
+	struct err *e);
 /* Names of all experts, sorted. */
 int expert_names(struct state *st, struct strv *out, struct err *e);
 

@@ -1,3 +1,4 @@
+#include "state/db.h"
 #include "state/expert.h"
 
 #include "base/file.h"

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "net/hostname.h"
+#include "state/db.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,11 @@ int host_find(struct state *st, const char *text, struct bound_host *h, struct e
 		return -1;
 	h->id = col_int(q, 12);
 	return 0;
+}
+
+int host_texts(struct state *st, struct strv *out, struct err *e)
+{
+	return db_texts(st->db, e, out, "SELECT " TEXT_SQL " FROM hosts ORDER BY name, port", "");
 }
 
 /* ---- changes ------------------------------------------------------------------------------- */

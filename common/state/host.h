@@ -8,6 +8,8 @@
 #include "net/host.h"
 #include "state/cred.h"
 
+struct query;
+
 struct bound_host {
 	struct host host;
 	int64_t id;		     /* of the declared one; 0 where it is a version's */
@@ -32,6 +34,8 @@ int route_read(struct query *q, int i, struct route *r, struct err *e);
 
 /* By its text in any spelling; ERR_NOTFOUND with a near one or the command that adds it. */
 int host_find(struct state *st, const char *text, struct bound_host *h, struct err *e);
+/* Texts of all, by name and port. */
+int host_texts(struct state *st, struct strv *out, struct err *e);
 int host_add(struct state *st, const struct host *h, const struct cred *bind, struct err *e);
 /* Sets flags and route of `to` as a whole. */
 int host_set(struct state *st, const struct bound_host *h, const struct host *to, struct err *e);

@@ -1,5 +1,6 @@
 #include "state/keyed.h"
 #include "base/file.h"
+#include "state/db.h"
 #include "state/expert.h"
 
 #define PUT(table)                                                                              \

@@ -1,4 +1,5 @@
 #include "state/logexport.h"
+#include "state/db.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "state/backup.h"
 
 #include "base/file.h"
+#include "state/db.h"
 
 #include <fcntl.h>
 #include <stdio.h>

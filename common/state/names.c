@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "base/nearest.h"
+#include "state/db.h"
 #include "state/state.h"
 
 #include <stdarg.h>

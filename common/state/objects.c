@@ -1,5 +1,6 @@
 #include "state/objects.h"
 #include "base/file.h"
+#include "state/db.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,12 +14,12 @@
 #define TMP_PREFIX "tmp-"
 #define TMP_AGE_S 3600
 
-static int open_root(const struct state *st, struct err *e)
+static int open_root(const struct state *st, bool make, struct err *e)
 {
 	STR_AUTO path = path_join(st->place.dir, "objects");
 	if (!path)
 		return err_set(e, ERR_FAIL, "out of memory");
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
 		return err_errno(e, ERR_STATE, "cannot make '%s'", path);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -61,7 +62,7 @@ int objects_stage(struct state *st, const void *p, size_t n, struct object *o, s
 {
 	*o = (struct object){.data = p ? p : "", .n = n};
 	seal_sha256_hex(o->sha256, o->data, n);
-	FD_AUTO root = open_root(st, e);
+	FD_AUTO root = open_root(st, true, e);
 	if (root < 0)
 		return -1;
 	return is_there(root, o) ? 0 : write_tmp(root, o, e);
@@ -78,7 +79,7 @@ static int sync_dir(int root, const char *name, struct err *e)
 int objects_place(struct state *st, struct object *o, struct err *e)
 {
 	char name[72], sub[3] = {o->sha256[0], o->sha256[1], '\0'};
-	FD_AUTO root = open_root(st, e);
+	FD_AUTO root = open_root(st, true, e);
 	if (root < 0)
 		return -1;
 	if (is_there(root, o)) {
@@ -106,7 +107,7 @@ void objects_drop(struct state *st, struct object *o)
 	struct err quiet = {0};
 	if (!o->tmp[0])
 		return;
-	FD_AUTO root = open_root(st, &quiet);
+	FD_AUTO root = open_root(st, true, &quiet);
 	if (root >= 0)
 		unlinkat(root, o->tmp, 0);
 	o->tmp[0] = '\0';
@@ -115,7 +116,7 @@ void objects_drop(struct state *st, struct object *o)
 int objects_read(struct state *st, const char *sha256, size_t n, struct buf *b, struct err *e)
 {
 	char name[72], sum[65];
-	FD_AUTO root = open_root(st, e);
+	FD_AUTO root = open_root(st, true, e);
 	if (root < 0)
 		return -1;
 	place_name(name, sha256);
@@ -167,7 +168,9 @@ static void close_dir(DIR **d)
 }
 #define DIR_AUTO __attribute__((cleanup(close_dir))) DIR *
 
-static int sweep_sub(struct state *st, int root, const char *sub, int64_t *removed, struct err *e)
+/* Counts what nothing uses, and removes it if so told. */
+static int sweep_sub(
+	struct state *st, int root, const char *sub, bool remove, int64_t *n, struct err *e)
 {
 	DIR_AUTO d = open_dir(root, sub);
 	struct dirent *de;
@@ -177,8 +180,8 @@ static int sweep_sub(struct state *st, int root, const char *sub, int64_t *remov
 		int used = is_used(st, sub, de->d_name, e);
 		if (used < 0)
 			return -1;
-		if (!used && unlinkat(dirfd(d), de->d_name, 0) == 0)
-			++*removed;
+		if (!used && (!remove || unlinkat(dirfd(d), de->d_name, 0) == 0))
+			++*n;
 	}
 	return 0;
 }
@@ -191,16 +194,16 @@ static void sweep_tmp(int root, const char *name)
 		unlinkat(root, name, 0);
 }
 
-static int sweep_all(struct state *st, int root, int64_t *removed, struct err *e)
+static int sweep_all(struct state *st, int root, bool remove, int64_t *n, struct err *e)
 {
 	DIR_AUTO d = open_dir(root, ".");
 	struct dirent *de;
 	while (d && (de = readdir(d))) {
 		const char *name = de->d_name;
-		if (strncmp(name, TMP_PREFIX, strlen(TMP_PREFIX)) == 0)
+		if (remove && strncmp(name, TMP_PREFIX, strlen(TMP_PREFIX)) == 0)
 			sweep_tmp(root, name);
 		else if (name[0] != '.' && strlen(name) == 2 &&
-			 sweep_sub(st, root, name, removed, e) < 0)
+			 sweep_sub(st, root, name, remove, n, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -209,14 +212,42 @@ static int sweep_all(struct state *st, int root, int64_t *removed, struct err *e
 int objects_sweep(struct state *st, int64_t *removed, struct err *e)
 {
 	int64_t n = 0;
-	FD_AUTO root = open_root(st, e);
+	FD_AUTO root = open_root(st, true, e);
 	if (root < 0 || state_begin(st, e) < 0)
 		return -1;
-	int r = sweep_all(st, root, &n, e);
+	int r = sweep_all(st, root, true, &n, e);
 	if (removed)
 		*removed = n;
 	if (r == 0)
 		return state_commit(st, e);
 	state_rollback(st);
 	return -1;
+}
+
+int64_t objects_orphans(struct state *st)
+{
+	struct err quiet = {0};
+	int64_t n = 0;
+	FD_AUTO root = open_root(st, false, &quiet);
+	if (root >= 0)
+		sweep_all(st, root, false, &n, &quiet);
+	return n;
+}
+
+int64_t objects_missing(struct state *st, char run[32])
+{
+	struct err quiet = {0};
+	int64_t n = 0;
+	FD_AUTO root = open_root(st, false, &quiet);
+	QUERY_AUTO q = db_query(
+		st->db, &quiet, "SELECT sha256, min(run) FROM artifacts GROUP BY sha256", "");
+	while (q && query_step(q, &quiet) > 0) {
+		char name[72];
+		place_name(name, col_text(q, 0));
+		if (root >= 0 && faccessat(root, name, F_OK, 0) == 0)
+			continue;
+		n++;
+		snprintf(run, 32, "%s", col_text(q, 1));
+	}
+	return n;
 }

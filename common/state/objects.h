@@ -27,6 +27,10 @@ void objects_drop(struct state *st, struct object *o);
 /* All bytes, checked against their name; ERR_STATE where they differ. b's limit is set to fit. */
 int objects_read(struct state *st, const char *sha256, size_t n, struct buf *b, struct err *e);
 
+/* How many files no artifact refers to: what a sweep would remove. What cannot be read is none. */
+int64_t objects_orphans(struct state *st);
+/* How many files that artifacts refer to are gone, and one of their runs. */
+int64_t objects_missing(struct state *st, char run[32]);
 /*
  * Removes files that no artifact refers to, and temporary files of more than an hour ago, under the
  * write lock of a transaction of its own. *removed counts; may be NULL.

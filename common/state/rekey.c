@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "state/copy.h"
+#include "state/db.h"
 #include "state/keyfile.h"
 
 #include <errno.h>

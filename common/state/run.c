@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/proc.h"
+#include "state/db.h"
 #include "state/objects.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/proc.h"
+#include "state/db.h"
 #include "state/run.h"
 
 #include <errno.h>

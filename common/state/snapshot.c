@@ -1,4 +1,5 @@
 #include "base/limits.h"
+#include "state/db.h"
 #include "state/expert.h"
 
 #include "base/file.h"

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "state/db.h"
 #include "state/keyfile.h"
 #include "state/migrate.h"
 
@@ -109,6 +110,29 @@ int state_init(struct state *st, const struct state_place *place, bool passphras
 		return -1;
 	}
 	return 0;
+}
+
+json_t *state_totals(struct state *st, struct err *e)
+{
+	JSON_AUTO rows = db_rows(st->db, e,
+		"SELECT ? AS schema, "
+		"(SELECT count(*) FROM credentials) AS credentials, "
+		"(SELECT count(*) FROM hosts) AS hosts, "
+		"(SELECT count(*) FROM experts) AS experts, "
+		"(SELECT count(*) FROM connections) AS connections, "
+		"(SELECT count(*) FROM sessions WHERE ended IS NULL) AS sessions, "
+		"(SELECT count(*) FROM runs) AS runs, "
+		"(SELECT count(*) FROM artifacts) AS artifacts, "
+		"(SELECT coalesce(sum(bytes), 0) FROM artifacts) AS artifact_bytes, "
+		"(SELECT count(*) FROM events) AS events, "
+		"(SELECT count(*) FROM audit) AS audit_rows",
+		"i", (int64_t)DB_SCHEMA_VERSION);
+	return json_incref(json_array_get(rows, 0));
+}
+
+int state_check(struct state *st, struct err *e)
+{
+	return db_check(st->db, e);
 }
 
 int state_unlock(struct state *st, struct err *e)

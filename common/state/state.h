@@ -6,9 +6,11 @@
 #define EVCTL_STATE_STATE_H
 
 #include "base/json.h"
-#include "state/db.h"
+#include "base/strv.h"
 #include "state/seal.h"
 #include "state/state_place.h"
+
+struct db;
 
 struct state {
 	struct state_place place;
@@ -29,6 +31,10 @@ int state_open(
 void state_close(struct state *st);
 /* Makes directory, state file and (unless one is there) private key. ERR_CONFLICT if it exists. */
 int state_init(struct state *st, const struct state_place *place, bool passphrase, struct err *e);
+/* {schema, and how many there are of each noun}, the caller's. */
+json_t *state_totals(struct state *st, struct err *e);
+/* Whether the database is sound; ERR_STATE names the first fault. */
+int state_check(struct state *st, struct err *e);
 /* Finds, checks and loads the private key; ERR_KEY if missing, wrong or readable by others. */
 int state_unlock(struct state *st, struct err *e);
 
@@ -55,6 +61,8 @@ int state_finish(struct state *st, int r, const char *action, const char *object
 /* Walks the chain; ERR_FINDINGS names the first row that does not fit. *rows counts them. */
 int audit_verify(struct state *st, int64_t *rows, struct err *e);
 json_t *audit_list(struct state *st, struct err *e);
+/* When the last row was made, ms; 0 where there is none or it cannot be read. */
+int64_t audit_last(struct state *st);
 
 /* Names by the grammar in evctl-contract(7); ERR_USAGE that shows the rule. */
 int name_check_credential(const char *name, struct err *e);

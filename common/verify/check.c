@@ -1,5 +1,7 @@
 #include "verify/check.h"
 
+#include "state/cred.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,20 +21,10 @@ static void keys_free(struct keys *k)
 
 static int look_up(struct state *st, const char *name, struct verify_key *k, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT c.payer = 'buyer' OR c.value IS NOT NULL, (SELECT h.name || CASE h.port "
-		"WHEN 443 THEN '' ELSE ':' || h.port END FROM hosts h WHERE h.credential = c.id "
-		"ORDER BY h.name, h.port LIMIT 1) FROM credentials c WHERE c.name = ?",
-		"s", name);
-	int r = q ? query_step(q, e) : -1;
-	if (r < 0)
-		return -1;
-	*k = (struct verify_key){.name = strdup(name), .exists = r > 0};
-	if (r > 0) {
-		k->has_value = col_int(q, 0);
-		k->host = col_null(q, 1) ? NULL : strdup(col_text(q, 1));
-	}
-	return k->name ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	*k = (struct verify_key){.name = strdup(name)};
+	if (!k->name)
+		return err_set(e, ERR_FAIL, "out of memory");
+	return cred_behind(st, name, &k->exists, &k->has_value, &k->host, e);
 }
 
 static int load_keys(struct state *st, const json_t *findings, struct keys *k, struct err *e)
@@ -44,8 +36,8 @@ static int load_keys(struct state *st, const json_t *findings, struct keys *k, s
 	k->v = calloc(names.n + 1, sizeof *k->v);
 	if (!k->v || names.failed)
 		return err_set(e, ERR_FAIL, "out of memory");
-	for (size_t i = 0; i < names.n; i++, k->n++)
-		if (look_up(st, names.v[i], &k->v[i], e) < 0)
+	for (size_t i = 0; i < names.n; i++)
+		if (look_up(st, names.v[i], &k->v[k->n++], e) < 0)
 			return -1;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "state/backup.h"
 #include "state/cred.h"
+#include "state/db.h"
 #include "state/migrate.h"
 
 #include <dirent.h>
