@@ -88,7 +88,7 @@ $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
 -include $(LIB_OBJ:.o=.d) $(wildcard $(O)/cmd/*.d) $(wildcard $(O)/tests/*/*.d)
 
 # What runs inside: joined, then compiled for this machine's Python, beside bin/ as when installed.
-CELL := $(addprefix share/cell/,cell.py)
+CELL := $(patsubst %,share/cell/%.py,base message text ends tool left call kernel ahead session names amend main)
 $(O)/gen/cell/cell.py: share/cell/join common/base/limits.h $(CELL)
 	@mkdir -p $(@D)
 	share/cell/join common/base/limits.h $(CELL) > $@
