@@ -117,7 +117,7 @@ static int target_of(const struct invocation *in, const struct artifact *a, char
 static int put_on_stdout(const struct artifact *a, const struct buf *b, struct err *e)
 {
 	if (isatty(STDOUT_FILENO) && strncmp(a->type, "text/", 5) != 0) {
-		err_set(e, ERR_USAGE, "'%s' is %s, which is nothing for a terminal", a->name,
+		err_set(e, ERR_USAGE, "'%s' is %s, which cannot be shown on a terminal", a->name,
 			a->type);
 		return err_hint(e, "give --to FILE, or pipe it on");
 	}
@@ -200,7 +200,7 @@ static int do_gc(struct invocation *in, struct err *e)
 	long days;
 	int64_t removed;
 	if (!opt(in, "older")) {
-		err_set(e, ERR_USAGE, "'--older' is missing: of how many days ago");
+		err_set(e, ERR_USAGE, "'--older DAYS' is missing");
 		return err_hint(e, "evctl-artifact gc --older 30");
 	}
 	if (opt_int(in, "older", 0, 0, 36500, &days, e) < 0 || open_state(&st, in, e) < 0 ||

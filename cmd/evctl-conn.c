@@ -48,7 +48,7 @@ static void warn_short(const struct invocation *in, const char *env, const struc
 {
 	if (value->n && value->n < CRED_SHORT)
 		program_warn(in,
-			"'%s' is short: under %d bytes it is hard to tell from chance "
+			"'%s' is short: under %d bytes it can be found by chance "
 			"(! short)",
 			env, CRED_SHORT);
 }

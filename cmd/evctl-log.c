@@ -349,7 +349,7 @@ static int do_gc(struct invocation *in, struct err *e)
 	long days;
 	int64_t removed;
 	if (!opt(in, "older")) {
-		err_set(e, ERR_USAGE, "'--older' is missing: of how many days ago");
+		err_set(e, ERR_USAGE, "'--older DAYS' is missing");
 		return err_hint(e, "evctl-log gc --older 30");
 	}
 	if (opt_int(in, "older", 0, 0, 36500, &days, e) < 0 || open_state(&st, in, e) < 0 ||

@@ -161,7 +161,8 @@ static int choose_wrapping(struct state *st, struct invocation *in, struct rekey
 	int wrapped = keyfile_is_wrapped(st->key_from, e);
 	if (wrapped <= 0)
 		return wrapped;
-	err_set(e, ERR_USAGE, "the old key is wrapped by a passphrase: is the new one to be?");
+	err_set(e, ERR_USAGE,
+		"the old key is wrapped by a passphrase: say whether the new key should be, too");
 	return err_hint(e, "add --passphrase, or --no-passphrase");
 }
 

@@ -407,7 +407,7 @@ static int listen_on(int port, int *actual, struct err *e)
 		return err_hint(e, "leave --port out, and any free one is taken");
 	}
 	if (getsockname(fd, (struct sockaddr *)&at, &n) < 0)
-		return err_errno(e, ERR_FAIL, "cannot tell the port");
+		return err_errno(e, ERR_FAIL, "cannot find out the port");
 	*actual = ntohs(at.sin_port);
 	int out = fd;
 	fd = -1;

@@ -12,7 +12,7 @@ char *paths_self(struct err *e)
 	char buf[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
 	if (n < 0) {
-		err_errno(e, ERR_FAIL, "cannot tell where this program is");
+		err_errno(e, ERR_FAIL, "cannot find out where this program is");
 		return NULL;
 	}
 	buf[n] = '\0';

@@ -125,7 +125,7 @@ static int on_open(
 		r = take_listeners(s, &o, fds, nfds);
 	field_free(&gate_open_fields, &o);
 	if (r < 0)
-		return err_set(e, ERR_SANDBOX, "the gate was opened in a wrong way");
+		return err_set(e, ERR_SANDBOX, "the gate was started with unexpected descriptors");
 	return say(s, &gate_ready_fields, ca_pem(s->ca), e);
 }
 

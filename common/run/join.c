@@ -58,7 +58,7 @@ static int connect_to(struct joined *j, int64_t wait_ms, struct err *e)
 		return errno == EAGAIN ? is_busy(j, e) : has_ended(j, e);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){0}, sizeof wait);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0 || peer.uid != geteuid())
-		return err_set(e, ERR_FAIL, "the keeper of session '%s' is somebody else", j->id);
+		return err_set(e, ERR_FAIL, "the process of session '%s' is not its keeper", j->id);
 	j->sock = fd;
 	fd = -1;
 	return 0;
@@ -182,7 +182,7 @@ static int joined_call(
 	int sent = wire_send(j->sock, &wire_call, c, &ends[1], ends[1] >= 0, &gone);
 	fd_close(&ends[1]);
 	if (sent < 0) {
-		err_set(e, ERR_BUSY, "the turn in session '%s' is over", j->id);
+		err_set(e, ERR_BUSY, "the turn in session '%s' has passed", j->id);
 		return err_hint(e, "try again");
 	}
 	int64_t deadline = clock_mono_ms() + c->call.timeout_ms + REPLY_SLACK_MS;

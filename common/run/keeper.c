@@ -239,7 +239,7 @@ static int begin(struct keeper *k, struct err *e)
 	k->code = fds[0];
 	k->dir = fds[1];
 	if (field_read(&k->order, &wire_order, &k->spec) < 0)
-		return err_set(e, ERR_FAIL, "the order to the session's keeper makes no sense");
+		return err_set(e, ERR_FAIL, "the session's keeper was given a malformed order");
 	k->spec.room.session = true;
 	return open_all(k, e) == 0 ? watch_signal(k, e) : -1;
 }

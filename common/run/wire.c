@@ -57,7 +57,7 @@ int wire_read(const struct buf *b, const struct fields *f, void *to, struct err 
 {
 	if (field_read(b, f, to) == 0)
 		return 0;
-	return err_set(e, ERR_FAIL, "a message of the session's keeper makes no sense");
+	return err_set(e, ERR_FAIL, "the session's keeper sent a malformed message");
 }
 
 int wire_error_read(const struct buf *b, struct err *e)

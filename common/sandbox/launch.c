@@ -529,7 +529,7 @@ static int explain(const struct report *r, struct err *e)
 	};
 	unsigned step = r->step;
 	if (step == STEP_OK || step >= sizeof doing / sizeof *doing)
-		return err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
+		return err_set(e, ERR_SANDBOX, "the sandbox's helper sent an unexpected message");
 	errno = r->error;
 	err_errno(e, ERR_SANDBOX, "%s", doing[step]);
 	if (step == STEP_EXEC)
@@ -662,7 +662,8 @@ static int take_stage(struct launch *l, struct err *e)
 		return -1;
 	l->stage = n > 0 ? fds[0] : -1;
 	l->outputs = n > 1 ? fds[1] : -1;
-	return n == 2 ? 0 : err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
+	return n == 2 ? 0
+		      : err_set(e, ERR_SANDBOX, "the sandbox's helper sent an unexpected message");
 }
 
 static int take_listeners(struct launch *l, struct err *e)
@@ -682,7 +683,8 @@ static int take_listeners(struct launch *l, struct err *e)
 			l->listeners[l->nlisteners++] = fds[i];
 		}
 		if (n == 0 && r.nlisteners)
-			return err_set(e, ERR_SANDBOX, "the sandbox's helper made no sense");
+			return err_set(
+				e, ERR_SANDBOX, "the sandbox's helper sent an unexpected message");
 	} while (l->nlisteners < r.nlisteners);
 	return 0;
 }

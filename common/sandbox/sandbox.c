@@ -325,7 +325,8 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	else if (sockets)
 		fail(r, SANDBOX_LIMIT, "memory", "too many connections at once");
 	else if (end == CONTROL_CONFUSED)
-		fail(r, SANDBOX_FAILED, NULL, "the cell made no sense");
+		fail(r, SANDBOX_FAILED, NULL,
+			"the process in the sandbox sent an unexpected message");
 	else
 		judge(sb, call, in, &spending.before, r);
 	return 0;

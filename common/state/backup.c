@@ -339,6 +339,6 @@ int backup_check_idle(struct db *db, struct err *e)
 	if (r < 0 || users.n == 0)
 		return r;
 	STR_AUTO all = strv_join(&users, ", ");
-	err_set(e, ERR_CONFLICT, "the state is at work: %s", all ? all : "");
+	err_set(e, ERR_CONFLICT, "the state is in use: %s", all ? all : "");
 	return err_hint(e, "evctl-session end ID, and let runs end");
 }

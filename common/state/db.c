@@ -100,7 +100,7 @@ static int check_version(struct db *db, struct err *e)
 		return err_hint(e, "install the newer evctl");
 	}
 	if (version < 1) {
-		err_set(e, ERR_STATE, "the state file was never finished");
+		err_set(e, ERR_STATE, "the state file is incomplete");
 		return err_hint(e, "move it away, then evctl init");
 	}
 	return 0;

@@ -108,8 +108,8 @@ int keyed_withdraw(struct state *st, const struct keyed *k, const struct expert 
 		return -1;
 	int r = db_exec(st->db, e, k->kind->drop_buyer, "iis", k->id, x->id, buyer);
 	if (r == 0 && db_changes(st->db) == 0) {
-		err_set(e, ERR_NOTFOUND, "buyer '%s' has supplied no '%s' for '%s'", buyer, k->name,
-			x->name);
+		err_set(e, ERR_NOTFOUND, "buyer '%s' has not supplied '%s' for '%s'", buyer,
+			k->name, x->name);
 		r = err_hint(e, "%s %s", k->kind->show, k->name);
 	}
 	return state_finish(st, r, k->kind->withdraw, k->name,

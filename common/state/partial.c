@@ -49,7 +49,7 @@ static int is_free(const struct partial *p, const char *to, struct err *e)
 	struct stat st;
 	if (fstatat(p->parent, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return 0;
-	err_set(e, ERR_CONFLICT, "there is something already: '%s'", to);
+	err_set(e, ERR_CONFLICT, "there is already something at '%s'", to);
 	return err_hint(e, "name a directory that does not exist yet");
 }
 

@@ -248,7 +248,8 @@ int backup_rekey(struct state *st, struct rekey *r, struct err *e)
 	if (state_unlock(st, e) < 0 || seal_new_keypair(to, &key, e) < 0)
 		return -1;
 	if (!r->to && !file_exists(st->key_from)) {
-		err_set(e, ERR_USAGE, "the old key came from no file: where does the new one go?");
+		err_set(e, ERR_USAGE,
+			"the old key did not come from a file, so the new key's place is unknown");
 		return err_hint(e, "evctl-state rekey --to FILE");
 	}
 	seal_fingerprint(r->old_fingerprint, st->public_key);

@@ -325,7 +325,7 @@ def ends(box):
 
 @test
 def function_ends(box):
-    """a function's end is its return: what it left open is written, what it left running is not waited for"""
+    """a function's call ends when it returns: what it left open is written, what it left running is not waited for"""
     for session in (False, True):
         ended(box, 'a file of the module', "f = open('/scratch/outputs/a', 'w')\ndef g(): f.write('whole'); return 1",
               '1', {'a': '77686f6c65'}, session, 'g')
