@@ -38,6 +38,13 @@ rule curl "only common/gate/upstream.c includes <curl/curl.h>" \
 rule iconv "only common/scan/codec.c includes <iconv.h>" \
 	"$(includers iconv.h '^common/scan/codec\.c$')"
 
+rule sql "SQL, and state/db.h with its functions, are in common/state alone" \
+	"$(grep -nE '#include "state/db\.h"|(^|[^_a-z])(db|query|col)_[a-z]+\(|QUERY_AUTO|"[^"]*\<(SELECT|INSERT|UPDATE|DELETE FROM)\>' \
+		common/*/*.[ch] cmd/*.c | grep -v '^common/state/')"
+rule options "common/state knows no command line: what it needs is handed to it (common/cli)" \
+	"$(grep -nE 'struct invocation|(^|[^_a-z])opt(_[a-z]+)?\(|#include "(base/(program|argv|say)|cli/[a-z]*)\.h"' \
+		common/state/*.[ch])"
+
 rule silence "common/ neither prints nor exits (what speaks in base/ does)" \
 	"$(calls 'printf|puts|putchar|exit|abort' common/*/*.c |
 		grep -vE '^common/(base/(program|help|spec|say|output|terminal|complete)|state/seal)\.c:|_exit\(')"
