@@ -26,7 +26,7 @@
 #define CONNECTIONS 64
 #define IDLE_MS 30000
 #define HEAD_MS 10000
-#define STOP_MS 3000 /* for what is being sent when the archive ends */
+#define STOP_MS 5000 /* for what is being sent when the archive ends */
 
 /*
  * Who may ask. The link's token is spent by the first browser that shows it, which gets a session

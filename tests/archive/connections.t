@@ -57,7 +57,7 @@ def ended(k):
 with T() as t:
     t.init()
     db = open_db(t.home)
-    big = os.urandom(20_000_000)
+    big = os.urandom(8_000_000)
     add_run(db, "rbig1", expert="studio", tool="big", started=BASE)
     add_artifact(db, t.home, "rbig1", "big.bin", big)
     add_artifact(db, t.home, "rbig1", "small.txt", b"small")
