@@ -1,6 +1,6 @@
 #include "broker/scrub.h"
 #include "base/text.h"
-#include "gate/decode.h"
+#include "gate/coding.h"
 #include "gate/vault.h"
 
 #include <string.h>
@@ -213,14 +213,14 @@ static bool inside_gzip(const struct leak *l, const struct buf *body)
 	if (body->len < 18 || memcmp(body->data, "\x1f\x8b\x08", 3) != 0)
 		return false;
 	struct search w = {.s.l = l, .out.limit = (size_t)1 << 20};
-	struct decode *d = decode_new(DECODE_GZIP);
+	struct coding *d = coding_new(CODING_GZIP);
 	if (!d)
 		return true;
-	bool stopped = decode_push(d, body->data, body->len, search_piece, &w) < 0;
+	bool stopped = coding_push(d, body->data, body->len, search_piece, &w) < 0;
 	bool hit = w.s.hits > 0 || (stopped && w.total > INFLATED_MAX);
 	/* A value at the very end is held back until nothing more can follow. */
 	hit = hit || leak_guard_end(&w.s, &w.out, NULL) != 0;
-	decode_free(&d);
+	coding_free(&d);
 	leak_stream_end(&w.s);
 	if (w.out.data)
 		explicit_bzero(w.out.data, w.out.cap);

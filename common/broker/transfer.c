@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "broker/scrub.h"
-#include "gate/decode.h"
+#include "gate/coding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,7 +146,7 @@ struct exchange {
 	const struct transfer_request *q;
 	struct transfer_answer *a;
 	const struct scrub *scrub;
-	struct decode *decode;
+	struct coding *decode;
 	size_t sent;
 	bool too_large;	  /* over the cap */
 	bool encoded;	  /* in a coding that cannot be undone */
@@ -196,12 +196,12 @@ static int add_header(struct exchange *x, const struct http_field *f)
 static int take_field(struct exchange *x, const struct http_field *f)
 {
 	if (http_is(f->name, "Content-Encoding")) {
-		enum decode_kind kind = decode_kind(f->value);
-		if (kind == DECODE_UNKNOWN || (kind != DECODE_NONE && x->decode)) {
+		enum coding_kind kind = coding_kind(f->value);
+		if (kind == CODING_UNKNOWN || (kind != CODING_NONE && x->decode)) {
 			x->encoded = true;
 			return 0;
 		}
-		if (kind != DECODE_NONE && !(x->decode = decode_new(kind)))
+		if (kind != CODING_NONE && !(x->decode = coding_new(kind)))
 			return -1;
 		return 0;
 	}
@@ -238,7 +238,7 @@ static int on_body(void *arg, const void *p, size_t n)
 		return -1;
 	if (!x->decode)
 		return keep(x, p, n);
-	x->undecodable = decode_push(x->decode, p, n, keep, x) < 0;
+	x->undecodable = coding_push(x->decode, p, n, keep, x) < 0;
 	return x->undecodable ? -1 : 0;
 }
 
@@ -284,7 +284,7 @@ static int judge_end(
 static int finish(struct exchange *x, struct err *e)
 {
 	struct transfer_answer *a = x->a;
-	if (x->decode && !decode_ended(x->decode))
+	if (x->decode && !coding_ended(x->decode))
 		return refuse(a, "broken", ERR_FAIL, "the answer is cut short", e);
 	a->down = a->body.len;
 	if (scrub_body(x->scrub, &a->body) == 0)
@@ -340,7 +340,7 @@ int transfer_run(struct upstream *up, const struct transfer_request *q, struct t
 	if (add_caller_fields(q, &fields, e) < 0 || (q->key->n && key_field(q, &auth, e) < 0))
 		return -1;
 	int r = exchange(up, &x, &fields, &auth, e);
-	decode_free(&x.decode);
+	coding_free(&x.decode);
 	a->ms = clock_mono_ms() - begun;
 	return r;
 }

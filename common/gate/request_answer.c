@@ -45,16 +45,16 @@ static int64_t length_of(const struct upstream_head *h)
 /* Sees to it that the body will be counted and searched as what it is. */
 static int plan_decoding(struct request_answer *a, const struct upstream_head *h)
 {
-	enum decode_kind kind = decode_of(h->field, h->nfields);
-	if (a->bodyless || kind == DECODE_NONE)
+	enum coding_kind kind = coding_of(h->field, h->nfields);
+	if (a->bodyless || kind == CODING_NONE)
 		return 0;
-	if (kind == DECODE_UNKNOWN || h->status == 206) {
+	if (kind == CODING_UNKNOWN || h->status == 206) {
 		if (leak_empty(a->unswap.l))
 			return 0;
 		return refuse(a->no, 502, "encoded-answer",
 			"the host's answer is encoded in a way that cannot be searched", NULL);
 	}
-	a->decode = decode_new(kind);
+	a->decode = coding_new(kind);
 	return a->decode ? 0 : refuse_memory(a->no);
 }
 
@@ -159,7 +159,7 @@ int request_answer_body(struct request_answer *a, const void *p, size_t n)
 		return 0;
 	if (!a->decode)
 		return pass_body(a, p, n);
-	if (decode_push(a->decode, p, n, pass_body, a) == 0)
+	if (coding_push(a->decode, p, n, pass_body, a) == 0)
 		return 0;
 	return refuse(
 		a->no, 502, "broken", "the host's answer is not in the encoding it names", NULL);
@@ -173,7 +173,7 @@ static int cut_short(struct request_answer *a)
 int request_answer_end(struct request_answer *a)
 {
 	struct buf out = {0};
-	if (a->decode && !decode_ended(a->decode))
+	if (a->decode && !coding_ended(a->decode))
 		return cut_short(a);
 	int rc = leak_flush(&a->unswap, &out);
 	rc = rc == 0 ? put_body(a, buf_str(&out), out.len) : refuse_memory(a->no);
@@ -213,5 +213,5 @@ void request_answer_refuse(struct request_answer *a)
 void request_answer_free(struct request_answer *a)
 {
 	leak_stream_end(&a->unswap);
-	decode_free(&a->decode);
+	coding_free(&a->decode);
 }

@@ -5,7 +5,7 @@
 #ifndef EVCTL_GATE_REQUEST_ANSWER_H
 #define EVCTL_GATE_REQUEST_ANSWER_H
 
-#include "gate/decode.h"
+#include "gate/coding.h"
 #include "gate/request_head.h"
 
 struct request_answer {
@@ -15,7 +15,7 @@ struct request_answer {
 	bool head_sent, bodyless, chunked;
 	int64_t left; /* of an answer with a length, else -1 */
 	uint64_t got; /* bytes, decoded */
-	struct decode *decode;
+	struct coding *decode;
 	struct leak_stream unswap;
 };
 

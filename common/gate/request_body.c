@@ -1,7 +1,7 @@
 #include "gate/request_body.h"
 
 #include "base/limits.h"
-#include "gate/decode.h"
+#include "gate/coding.h"
 
 #include <string.h>
 
@@ -147,18 +147,18 @@ static int search_unpacked(void *arg, const void *p, size_t n)
 }
 
 /* A compressed body under guard: all of it is here; is there a key in what it unfolds to? */
-static int guard_packed(struct request_body *b, enum decode_kind kind)
+static int guard_packed(struct request_body *b, enum coding_kind kind)
 {
 	struct unpack u = {.search.l = b->guard.l, .limit = b->ready.len * PACKED_RATIO + 65536};
-	struct decode *d = decode_new(kind);
+	struct coding *d = coding_new(kind);
 	if (!d)
 		return refuse_memory(b->no);
-	int rc = decode_push(d, buf_str(&b->ready), b->ready.len, search_unpacked, &u);
+	int rc = coding_push(d, buf_str(&b->ready), b->ready.len, search_unpacked, &u);
 	if (rc == 0)
 		rc = leak_guard_end(&u.search, &u.waste, NULL);
-	bool whole = decode_ended(d);
+	bool whole = coding_ended(d);
 	bool leak = u.search.hits > 0;
-	decode_free(&d);
+	coding_free(&d);
 	leak_stream_end(&u.search);
 	if (u.waste.data)
 		explicit_bzero(u.waste.data, u.waste.cap);
@@ -195,13 +195,13 @@ int request_body_guard(struct request_body *b, struct request_head *head, struct
 		return 0;
 	if (leak_empty(b->guard.l))
 		return in->head.chunked || in->left > SMALL ? 0 : read_up_to(b, SIZE_MAX);
-	enum decode_kind kind = decode_of(in->head.field, in->head.nfields);
-	if (kind == DECODE_UNKNOWN)
+	enum coding_kind kind = coding_of(in->head.field, in->head.nfields);
+	if (kind == CODING_UNKNOWN)
 		return refuse(no, 403, "encoded-body",
 			"a body with this Content-Encoding cannot be searched for keys", NULL);
-	if (read_up_to(b, kind == DECODE_NONE ? AHEAD : PACKED_MAX) < 0)
+	if (read_up_to(b, kind == CODING_NONE ? AHEAD : PACKED_MAX) < 0)
 		return -1;
-	if (kind == DECODE_NONE)
+	if (kind == CODING_NONE)
 		return 0;
 	if (!is_done(b))
 		return refuse(no, 403, "encoded-body",

@@ -1,53 +1,53 @@
-#include "gate/decode.h"
+#include "gate/coding.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-struct decode {
+struct coding {
 	z_stream z;
-	enum decode_kind kind;
+	enum coding_kind kind;
 	bool started; /* deflate: zlib's wrapping or none has been told apart */
 	bool ended;
 	unsigned char out[16384];
 };
 
-enum decode_kind decode_kind(struct http_text v)
+enum coding_kind coding_kind(struct http_text v)
 {
 	if (v.n == 0 || http_is(v, "identity"))
-		return DECODE_NONE;
+		return CODING_NONE;
 	if (http_is(v, "gzip") || http_is(v, "x-gzip"))
-		return DECODE_GZIP;
-	return http_is(v, "deflate") ? DECODE_DEFLATE : DECODE_UNKNOWN;
+		return CODING_GZIP;
+	return http_is(v, "deflate") ? CODING_DEFLATE : CODING_UNKNOWN;
 }
 
-enum decode_kind decode_of(const struct http_field *field, size_t n)
+enum coding_kind coding_of(const struct http_field *field, size_t n)
 {
-	enum decode_kind kind = DECODE_NONE;
+	enum coding_kind kind = CODING_NONE;
 	size_t seen = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!http_is(field[i].name, "Content-Encoding"))
 			continue;
-		kind = decode_kind(field[i].value);
+		kind = coding_kind(field[i].value);
 		seen++;
 	}
-	return seen > 1 ? DECODE_UNKNOWN : kind;
+	return seen > 1 ? CODING_UNKNOWN : kind;
 }
 
-struct decode *decode_new(enum decode_kind kind)
+struct coding *coding_new(enum coding_kind kind)
 {
-	struct decode *d = calloc(1, sizeof *d);
+	struct coding *d = calloc(1, sizeof *d);
 	if (!d)
 		return NULL;
 	d->kind = kind;
-	if (inflateInit2(&d->z, kind == DECODE_GZIP ? 15 + 16 : 15) != Z_OK) {
+	if (inflateInit2(&d->z, kind == CODING_GZIP ? 15 + 16 : 15) != Z_OK) {
 		free(d);
 		return NULL;
 	}
 	return d;
 }
 
-void decode_free(struct decode **d)
+void coding_free(struct coding **d)
 {
 	if (!*d)
 		return;
@@ -57,20 +57,20 @@ void decode_free(struct decode **d)
 	*d = NULL;
 }
 
-bool decode_ended(const struct decode *d)
+bool coding_ended(const struct coding *d)
 {
 	return d->ended || (d->z.total_in == 0 && !d->started);
 }
 
 /* Some servers send "deflate" without zlib's two bytes of wrapping, against the standard. */
-static void start(struct decode *d, unsigned char first)
+static void start(struct coding *d, unsigned char first)
 {
 	d->started = true;
-	if (d->kind == DECODE_DEFLATE && (first & 0x0f) != 8)
+	if (d->kind == CODING_DEFLATE && (first & 0x0f) != 8)
 		inflateReset2(&d->z, -15);
 }
 
-int decode_push(struct decode *d, const void *p, size_t n,
+int coding_push(struct coding *d, const void *p, size_t n,
 	int (*take)(void *arg, const void *p, size_t n), void *arg)
 {
 	if (!n)
@@ -82,7 +82,7 @@ int decode_push(struct decode *d, const void *p, size_t n,
 	do {
 		if (d->ended) {
 			/* A further gzip member may follow; anything else is refused. */
-			if (d->kind != DECODE_GZIP || !d->z.avail_in)
+			if (d->kind != CODING_GZIP || !d->z.avail_in)
 				return d->z.avail_in ? -1 : 0;
 			inflateReset(&d->z);
 			d->ended = false;

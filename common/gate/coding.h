@@ -2,30 +2,30 @@
  * Undoes a Content-Encoding (gzip, deflate), as a stream, so that bodies can be counted, searched
  * and replaced for what they are.
  */
-#ifndef EVCTL_GATE_DECODE_H
-#define EVCTL_GATE_DECODE_H
+#ifndef EVCTL_GATE_CODING_H
+#define EVCTL_GATE_CODING_H
 
 #include "net/http.h"
 
 #include <stddef.h>
 
-struct decode;
+struct coding;
 
-enum decode_kind { DECODE_NONE, DECODE_GZIP, DECODE_DEFLATE, DECODE_UNKNOWN };
+enum coding_kind { CODING_NONE, CODING_GZIP, CODING_DEFLATE, CODING_UNKNOWN };
 
 /* What a Content-Encoding field's value asks for; "identity" and "" are NONE. */
-enum decode_kind decode_kind(struct http_text value);
+enum coding_kind coding_kind(struct http_text value);
 /* What a head's fields say. Named twice, nobody can say what it is: UNKNOWN. */
-enum decode_kind decode_of(const struct http_field *field, size_t n);
+enum coding_kind coding_of(const struct http_field *field, size_t n);
 
-struct decode *decode_new(enum decode_kind kind); /* GZIP or DEFLATE */
-void decode_free(struct decode **d);
+struct coding *coding_new(enum coding_kind kind); /* GZIP or DEFLATE */
+void coding_free(struct coding **d);
 /*
  * Decodes p[0..n), handing the output on in pieces. 0; -1 when it is malformed or take() said -1.
  */
-int decode_push(struct decode *d, const void *p, size_t n,
+int coding_push(struct coding *d, const void *p, size_t n,
 	int (*take)(void *arg, const void *p, size_t n), void *arg);
 /* The stream had its proper end. */
-bool decode_ended(const struct decode *d);
+bool coding_ended(const struct coding *d);
 
 #endif
