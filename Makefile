@@ -49,11 +49,11 @@ $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The schema as the bytes of a C array.
-$(O)/gen/schema.inc: common/state/schema.sql
+# The schema and the views as the bytes of C arrays.
+$(O)/gen/%.inc: common/state/%.sql
 	@mkdir -p $(@D)
 	od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' > $@
-$(O)/common/state/db.o: $(O)/gen/schema.inc
+$(O)/common/state/db.o: $(O)/gen/schema.inc $(O)/gen/views.inc
 
 # The archive page's style sheet, icon and templates, likewise.
 PAGE_PARTS := archive_style archive_icon archive_templates

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SQL "name || CASE port WHEN 443 THEN '' ELSE ':' || port END"
-
 static struct keyed keyed_of(int64_t id, const char *name)
 {
 	return (struct keyed){&keyed_connection, id, name};
@@ -27,26 +25,28 @@ void conn_free(struct conn *c)
 	*c = (struct conn){0};
 }
 
-static int load_hosts(struct state *st, struct conn *c, struct err *e)
-{
-	return db_texts(st->db, e, &c->hosts,
-		"SELECT " TEXT_SQL " FROM connection_hosts WHERE connection = ? ORDER BY 1", "i",
-		c->id);
-}
+#define COLUMNS                                                                                   \
+	"id, version, name, env, auth, allow_private, connect_to, ca, has_value, length, hosts, " \
+	"tail, created, changed"
 
 /* The row's texts, which the query's next step would take away. */
-static int copy_row(struct query *q, struct conn *c, struct err *e)
+static int read_row(struct query *q, struct conn *c, struct err *e)
 {
 	*c = (struct conn){.id = col_int(q, 0),
 		.version = col_int(q, 1),
-		.env = strdup(col_text(q, 2)),
-		.auth = strdup(col_text(q, 3)),
-		.has_value = col_int(q, 7),
-		.length = col_int(q, 8),
-		.name = strdup(col_text(q, 9))};
-	if (route_read(q, 4, &c->route, e) < 0)
+		.name = strdup(col_text(q, 2)),
+		.env = strdup(col_text(q, 3)),
+		.auth = strdup(col_text(q, 4)),
+		.has_value = col_int(q, 8),
+		.length = col_int(q, 9)};
+	JSON_AUTO hosts = json_loads(col_text(q, 10), 0, NULL);
+	for (size_t i = 0; i < json_array_size(hosts); i++)
+		strv_add(&c->hosts, json_string_value(json_array_get(hosts, i)));
+	if (route_read(q, 5, &c->route, e) < 0)
 		return -1;
-	return c->env && c->auth && c->name ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	if (c->name && c->env && c->auth && hosts && !c->hosts.failed)
+		return 0;
+	return err_set(e, ERR_FAIL, "out of memory");
 }
 
 int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
@@ -54,17 +54,15 @@ int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
 	*c = (struct conn){0};
 	if (name_check("connection", name, e) < 0)
 		return -1;
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version, env, auth, allow_private, connect_to, ca, value IS NOT NULL, "
-		"length, name FROM connections WHERE name = ?",
-		"s", name);
+	QUERY_AUTO q =
+		db_query(st->db, e, "SELECT " COLUMNS " FROM conn_view WHERE name = ?", "s", name);
 	int r = q ? query_step(q, e) : -1;
 	if (r < 0)
 		return -1;
 	if (r == 0)
 		return name_not_found(st, "connection", name, "SELECT name FROM connections", e,
 			"evctl-conn add %.64s --host HOST --env VAR --auth bearer", name);
-	if (copy_row(q, c, e) == 0 && load_hosts(st, c, e) == 0)
+	if (read_row(q, c, e) == 0)
 		return 0;
 	conn_free(c);
 	return -1;
@@ -326,14 +324,13 @@ int conn_revoke(struct state *st, const struct conn *c, const struct expert *x, 
 /* What a key of this connection reaches now, in the words of cred_scope(). */
 static json_t *scope_of(const struct conn *c)
 {
-	const struct route *r = &c->route;
+	const struct host any = {.name = "", .route = c->route};
 	json_t *out = json_array();
-	for (size_t i = 0; i < c->hosts.n; i++)
-		json_array_append_new(
-			out, json_sprintf("%s%s%s%s%s", c->hosts.v[i],
-				     r->allow_private ? " allow-private" : "",
-				     r->connect_to ? " connect-to " : "",
-				     r->connect_to ? r->connect_to : "", r->ca ? " ca" : ""));
+	for (size_t i = 0; i < c->hosts.n; i++) {
+		BUF_AUTO scope = {0};
+		host_scope(&scope, c->hosts.v[i], &any);
+		json_array_append_new(out, json_string(buf_str(&scope)));
+	}
 	return out;
 }
 
@@ -466,12 +463,6 @@ static json_t *texts(struct state *st, int64_t id, const char *sql, struct err *
 	return a;
 }
 
-static json_t *hosts_of(struct state *st, int64_t id, struct err *e)
-{
-	return texts(st, id,
-		"SELECT " TEXT_SQL " FROM connection_hosts WHERE connection = ? ORDER BY 1", e);
-}
-
 json_t *conn_grants(struct state *st, int64_t conn_id, struct err *e)
 {
 	return db_rows(st->db, e,
@@ -480,76 +471,87 @@ json_t *conn_grants(struct state *st, int64_t conn_id, struct err *e)
 		"i", conn_id);
 }
 
-static json_t *flags_of(struct query *q)
+static json_t *rows_of(struct state *st, struct query *q,
+	json_t *(*row)(struct state *, struct query *, struct err *), struct err *e)
 {
-	struct host h = {
-		.name = "", .route = {col_int(q, 4), col_text(q, 5), col_int(q, 6) ? "" : NULL}};
-	json_t *flags = host_flags(&h, false);
-	if (col_int(q, 7) && col_int(q, 9) < CRED_SHORT)
-		json_array_append_new(flags, json_string("! short"));
-	if (!col_int(q, 7))
-		json_array_append_new(flags, json_string("no key"));
-	return flags;
+	json_t *rows = json_array(), *one = rows;
+	int r = -1;
+	while (one && q && (r = query_step(q, e)) > 0)
+		if ((one = row(st, q, e)))
+			json_array_append_new(rows, one);
+	if (one && r == 0)
+		return rows;
+	json_decref(rows);
+	return NULL;
+}
+
+static json_t *hosts_of(const struct conn *c)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < c->hosts.n; i++)
+		json_array_append_new(a, json_string(c->hosts.v[i]));
+	return a;
+}
+
+static json_t *flags_of(const struct conn *c)
+{
+	const struct host any = {.name = "", .route = c->route};
+	return host_flags(&any, false);
 }
 
 static json_t *conn_row(struct state *st, struct query *q, struct err *e)
 {
+	CONN_AUTO c = {0};
 	char mask[32], created[24], changed[24];
-	int64_t id = col_int(q, 0);
-	secret_mask(mask, col_text(q, 8));
+	if (read_row(q, &c, e) < 0)
+		return NULL;
+	json_t *flags = flags_of(&c);
+	if (c.has_value && c.length < CRED_SHORT)
+		json_array_append_new(flags, json_string("! short"));
+	if (!c.has_value)
+		json_array_append_new(flags, json_string("no key"));
+	secret_mask(mask, col_text(q, 11));
 	return json_pack("{s:s,s:o,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:b,s:s?,s:b,s:I,s:s,s:s}", "name",
-		col_text(q, 1), "hosts", hosts_of(st, id, e), "env", col_text(q, 2), "auth",
-		col_text(q, 3), "hint", col_int(q, 7) ? json_string(mask) : json_null(), "flags",
-		flags_of(q), "experts",
-		texts(st, id,
+		c.name, "hosts", hosts_of(&c), "env", c.env, "auth", c.auth, "hint",
+		c.has_value ? json_string(mask) : json_null(), "flags", flags, "experts",
+		texts(st, c.id,
 			"SELECT x.name || ' (' || g.payer || ')' FROM grants g JOIN experts x "
 			"ON x.id = g.expert WHERE g.connection = ? ORDER BY x.name",
 			e),
-		"grants", conn_grants(st, id, e), "supplied",
-		texts(st, id,
+		"grants", conn_grants(st, c.id, e), "supplied",
+		texts(st, c.id,
 			"SELECT v.buyer || ' for ' || x.name FROM connection_values v JOIN experts "
-			"x "
-			"ON x.id = v.expert WHERE v.connection = ? ORDER BY x.name, v.buyer",
+			"x ON x.id = v.expert WHERE v.connection = ? ORDER BY x.name, v.buyer",
 			e),
-		"allow_private", (int)col_int(q, 4), "connect_to", col_text(q, 5), "ca",
-		(int)col_int(q, 6), "version", (json_int_t)col_int(q, 10), "created",
-		output_time(col_int(q, 11), created, sizeof created), "changed",
-		output_time(col_int(q, 12), changed, sizeof changed));
+		"allow_private", (int)c.route.allow_private, "connect_to", c.route.connect_to, "ca",
+		(int)(c.route.ca != NULL), "version", (json_int_t)c.version, "created",
+		output_time(col_int(q, 12), created, sizeof created), "changed",
+		output_time(col_int(q, 13), changed, sizeof changed));
 }
 
 json_t *conn_list(struct state *st, const char *name, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, name, env, auth, allow_private, connect_to, ca IS NOT NULL, "
-		"value IS NOT NULL, tail, length, version, created, changed FROM connections "
-		"WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
+		"SELECT " COLUMNS " FROM conn_view WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
 		"s", name);
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(rows, conn_row(st, q, e));
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return rows_of(st, q, conn_row, e);
+}
+
+static json_t *granted_row(struct state *st, struct query *q, struct err *e)
+{
+	(void)st;
+	CONN_AUTO c = {0};
+	if (read_row(q, &c, e) < 0)
+		return NULL;
+	return json_pack("{s:s,s:s,s:o,s:s,s:o}", "name", c.name, "env", c.env, "hosts",
+		hosts_of(&c), "payer", col_text(q, 14), "flags", flags_of(&c));
 }
 
 json_t *conn_list_of(struct state *st, int64_t expert_id, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT c.id, c.name, c.env, c.auth, c.allow_private, c.connect_to, "
-		"c.ca IS NOT NULL, 1, '', 99, g.payer FROM grants g "
-		"JOIN connections c ON c.id = g.connection WHERE g.expert = ? ORDER BY c.name",
+		"SELECT " COLUMNS ", g.payer FROM grants g JOIN conn_view c "
+		"ON c.id = g.connection WHERE g.expert = ? ORDER BY c.name",
 		"i", expert_id);
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(
-			rows, json_pack("{s:s,s:s,s:o,s:s,s:o}", "name", col_text(q, 1), "env",
-				      col_text(q, 2), "hosts", hosts_of(st, col_int(q, 0), e),
-				      "payer", col_text(q, 10), "flags", flags_of(q)));
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return rows_of(st, q, granted_row, e);
 }

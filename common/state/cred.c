@@ -53,9 +53,9 @@ int cred_behind(struct state *st, const char *name, bool *exists, bool *has_valu
 	struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT c.payer = 'buyer' OR c.value IS NOT NULL, (SELECT h.name || CASE h.port "
-		"WHEN 443 THEN '' ELSE ':' || h.port END FROM hosts h WHERE h.credential = c.id "
-		"ORDER BY h.name, h.port LIMIT 1) FROM credentials c WHERE c.name = ?",
+		"SELECT c.payer = 'buyer' OR c.value IS NOT NULL, (SELECT text FROM host_view "
+		"WHERE credential = c.id ORDER BY name, port LIMIT 1) FROM credentials c "
+		"WHERE c.name = ?",
 		"s", name);
 	int r = q ? query_step(q, e) : -1;
 	*exists = r > 0;
@@ -175,11 +175,9 @@ int cred_set_sealed(struct state *st, const struct cred *c, bool sealed, struct 
 static int users_of(struct state *st, int64_t id, struct strv *users, struct err *e)
 {
 	return db_texts(st->db, e, users,
-		"SELECT 'host ' || name || CASE port WHEN 443 THEN '' ELSE ':' || port END "
-		"FROM hosts WHERE credential = ?1 UNION ALL "
-		"SELECT DISTINCT 'version ' || s.version || ' of expert ' || x.name "
-		"FROM snapshot_hosts h JOIN snapshots s ON s.id = h.snapshot "
-		"JOIN experts x ON x.id = s.expert WHERE h.credential = ?1",
+		"SELECT 'host ' || text FROM host_view WHERE credential = ?1 UNION ALL "
+		"SELECT DISTINCT 'version ' || h.version || ' of expert ' || x.name "
+		"FROM frozen_host_view h JOIN experts x ON x.id = h.expert WHERE h.credential = ?1",
 		"i", id);
 }
 
@@ -216,19 +214,19 @@ json_t *cred_scope(
 	struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END || "
-		"CASE WHEN h.name LIKE '*%' THEN ' wildcard' ELSE '' END || "
-		"CASE h.allow_private WHEN 1 THEN ' allow-private' ELSE '' END || "
-		"CASE h.plain WHEN 1 THEN ' plain' ELSE '' END || "
-		"coalesce(' connect-to ' || h.connect_to, '') || "
-		"CASE WHEN h.ca IS NULL THEN '' ELSE ' ca' END AS text "
-		"FROM snapshot_hosts h JOIN snapshots s ON s.id = h.snapshot "
-		"WHERE s.expert = ? AND s.version = ? AND h.credential = ? ORDER BY text",
+		"SELECT " BOUND_HOST_COLUMNS ", text FROM frozen_host_view "
+		"WHERE expert = ? AND version = ? AND credential = ? ORDER BY name, port",
 		"iii", expert_id, version, cred_id);
 	json_t *out = json_array();
 	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(out, json_string(col_text(q, 0)));
+	while (q && (r = query_step(q, e)) > 0) {
+		BOUND_HOST_AUTO h = {0};
+		BUF_AUTO scope = {0};
+		if ((r = bound_host_read(q, &h, e)) < 0)
+			break;
+		host_scope(&scope, col_text(q, 12), &h.host);
+		json_array_append_new(out, json_string(buf_str(&scope)));
+	}
 	if (r == 0)
 		return out;
 	json_decref(out);
@@ -305,23 +303,11 @@ static json_t *flags_of(bool sealed, bool has_value, int64_t length)
 	return flags;
 }
 
-static json_t *split_hosts(const char *joined)
-{
-	json_t *a = json_array();
-	for (const char *s = joined ? joined : ""; *s;) {
-		size_t n = strcspn(s, " ");
-		json_array_append_new(a, json_stringn(s, n));
-		s += n;
-		s += *s == ' ';
-	}
-	return a;
-}
-
 static json_t *cred_row(struct query *q)
 {
 	char mask[32], created[24], changed[24];
 	bool has_value = col_int(q, 4), buyer = strcmp(col_text(q, 1), "buyer") == 0;
-	json_t *hosts = split_hosts(col_text(q, 8));
+	json_t *hosts = col_null(q, 8) ? json_array() : json_loads(col_text(q, 8), 0, NULL);
 	const char *note = json_array_size(hosts) ? "" : "No hosts bound yet";
 	secret_mask(mask, col_text(q, 3));
 	return json_pack("{s:s,s:s,s:b,s:o,s:o,s:s,s:o,s:I,s:s,s:s}", "name", col_text(q, 0),
@@ -336,11 +322,9 @@ json_t *cred_list(struct state *st, const char *name, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT c.name, c.payer, c.sealed, c.tail, c.value IS NOT NULL, c.length, "
-		"c.created, "
-		"c.changed, h.texts, c.version FROM credentials c LEFT JOIN (SELECT credential, "
-		"group_concat(name || CASE port WHEN 443 THEN '' ELSE ':' || port END, ' ') AS "
-		"texts "
-		"FROM (SELECT * FROM hosts WHERE credential IS NOT NULL ORDER BY name, port) "
+		"c.created, c.changed, h.texts, c.version FROM credentials c "
+		"LEFT JOIN (SELECT credential, json_group_array(text) AS texts FROM (SELECT "
+		"credential, text FROM host_view WHERE credential IS NOT NULL ORDER BY name, port) "
 		"GROUP BY credential) h ON h.credential = c.id "
 		"WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",
 		"s", name);

@@ -49,7 +49,8 @@ int cred_open(struct state *st, const struct cred *c, int64_t expert, const char
 	struct secret *out, struct err *e);
 /*
  * What a stored buyer value's `hosts` column holds for the hosts that `c` unlocks in the expert's
- * published version: a sorted JSON array of "HOST FLAG..." texts. "[]" when nothing is published.
+ * published version: a JSON array of host_scope() texts, by name and port. "[]" when nothing is
+ * published.
  */
 json_t *cred_scope(
 	struct state *st, int64_t cred_id, int64_t expert_id, int64_t version, struct err *e);

@@ -1,5 +1,7 @@
 #include "state/db.h"
 
+#include "net/host.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,6 +28,9 @@ struct query {
 static const char schema[] = {
 #include "base/limits.h"
 #include "schema.inc"
+	0};
+static const char views[] = {
+#include "views.inc"
 	0};
 
 static int fail(sqlite3 *h, struct err *e)
@@ -66,13 +71,29 @@ static int pragmas(struct db *db, bool read_only, struct err *e)
 	return 0;
 }
 
+/* host_text(name, port) */
+static void render_host(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	char text[HOST_TEXT_MAX];
+	const char *name = (const char *)sqlite3_value_text(v[0]);
+	const struct host h = {.name = name, .port = (uint16_t)sqlite3_value_int(v[1])};
+	if (!name)
+		return;
+	host_text(&h, text);
+	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
+}
+
 static int open_handle(struct db **out, const char *path, int flags, struct err *e)
 {
 	struct db *db = calloc(1, sizeof *db);
 	if (!db)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (sqlite3_open_v2(path, &db->h, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
-		    NULL) != SQLITE_OK) {
+		    NULL) != SQLITE_OK ||
+		sqlite3_create_function(db->h, "host_text", 2,
+			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, render_host,
+			NULL, NULL) != SQLITE_OK) {
 		fail(db->h, e);
 		db_close(&db);
 		return -1;
@@ -192,6 +213,11 @@ int db_create(struct db **out, const char *path, struct err *e)
 	sqlite3_free(sql);
 	*out = db;
 	return 0;
+}
+
+int db_views(struct db *db, struct err *e)
+{
+	return db_script(db, views, e);
 }
 
 void db_close(struct db **db)

@@ -23,6 +23,8 @@ struct query;
 int db_open(struct db **db, const char *path, bool read_only, struct err *e);
 /* Opens it to read what is there at once: waits for no lock, mends nothing (completion). */
 int db_peek(struct db **db, const char *path, struct err *e);
+/* Makes the views (views.sql), which are of the present schema. */
+int db_views(struct db *db, struct err *e);
 /* Makes a new one with the whole schema, mode 0600; ERR_CONFLICT if it exists. */
 int db_create(struct db **db, const char *path, struct err *e);
 void db_close(struct db **db);

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOST_SQL "h.name || CASE h.port WHEN 443 THEN '' ELSE ':' || h.port END"
-
 void expert_free(struct expert *x)
 {
 	free(x->name);
@@ -301,8 +299,8 @@ int expert_remove_version(struct state *st, const struct expert *x, int version,
 static json_t *snapshot_host_texts(struct state *st, int64_t snapshot, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " HOST_SQL " FROM snapshot_hosts h WHERE snapshot = ? ORDER BY name, port",
-		"i", snapshot);
+		"SELECT text FROM frozen_host_view WHERE snapshot = ? ORDER BY name, port", "i",
+		snapshot);
 	json_t *a = json_array();
 	while (q && query_step(q, e) > 0)
 		json_array_append_new(a, json_string(col_text(q, 0)));

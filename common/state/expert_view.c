@@ -114,13 +114,11 @@ int expert_add_host(struct expert_view *v, struct bound_host *h, struct err *e)
 
 int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e)
 {
-	static const char frozen[] = "SELECT " BOUND_HOST_COLUMNS " FROM snapshot_hosts h "
-				     "LEFT JOIN credentials c ON c.id = h.credential "
-				     "WHERE h.snapshot = ? ORDER BY h.name, h.port";
-	static const char attached[] =
-		"SELECT " BOUND_HOST_COLUMNS " FROM attachments a JOIN hosts h ON h.id = a.host "
-		"LEFT JOIN credentials c ON c.id = h.credential "
-		"WHERE a.expert = ? ORDER BY h.name, h.port";
+	static const char frozen[] = "SELECT " BOUND_HOST_COLUMNS " FROM frozen_host_view "
+				     "WHERE snapshot = ? ORDER BY name, port";
+	static const char attached[] = "SELECT " BOUND_HOST_COLUMNS
+				       " FROM attachments a JOIN host_view h ON h.id = a.host "
+				       "WHERE a.expert = ? ORDER BY name, port";
 	QUERY_AUTO q = db_query(
 		st->db, e, v->snapshot ? frozen : attached, "i", v->snapshot ? v->snapshot : v->id);
 	int r = -1;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SQL "name || CASE port WHEN 443 THEN '' ELSE ':' || port END"
-
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 void bound_host_free(struct bound_host *h)
@@ -54,7 +52,7 @@ int bound_host_read(struct query *q, struct bound_host *h, struct err *e)
 		.credential_name = dup_text(q, 7, &failed),
 		.buyer_pays = col_int(q, 8),
 		.sealed = col_int(q, 9),
-		.has_value = col_int(q, 10) && !col_int(q, 8),
+		.has_value = col_int(q, 10),
 		.length = (int)col_int(q, 11)};
 	if (route_read(q, 3, &h->host.route, e) == 0 && !failed)
 		return 0;
@@ -71,14 +69,13 @@ int host_find(struct state *st, const char *text, struct bound_host *h, struct e
 		return -1;
 	host_text(&asked, canonical);
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " BOUND_HOST_COLUMNS ", h.id FROM hosts h "
-		"LEFT JOIN credentials c ON c.id = h.credential WHERE h.name = ? AND h.port = ?",
+		"SELECT " BOUND_HOST_COLUMNS ", id FROM host_view WHERE name = ? AND port = ?",
 		"si", asked.name, (int64_t)asked.port);
 	int r = q ? query_step(q, e) : -1;
 	if (r < 0)
 		return -1;
 	if (r == 0)
-		return name_not_found(st, "host", canonical, "SELECT " TEXT_SQL " FROM hosts", e,
+		return name_not_found(st, "host", canonical, "SELECT text FROM host_view", e,
 			"evctl-host add %s", canonical);
 	if (bound_host_read(q, h, e) < 0)
 		return -1;
@@ -88,7 +85,7 @@ int host_find(struct state *st, const char *text, struct bound_host *h, struct e
 
 int host_texts(struct state *st, struct strv *out, struct err *e)
 {
-	return db_texts(st->db, e, out, "SELECT " TEXT_SQL " FROM hosts ORDER BY name, port", "");
+	return db_texts(st->db, e, out, "SELECT text FROM host_view ORDER BY name, port", "");
 }
 
 /* ---- changes ------------------------------------------------------------------------------- */
@@ -211,6 +208,15 @@ json_t *host_flags(const struct host *h, bool bound)
 	return a;
 }
 
+void host_scope(struct buf *b, const char *text, const struct host *h)
+{
+	const struct route *r = &h->route;
+	buf_addf(b, "%s%s%s%s%s%s%s", text, host_is_wildcard(h) ? " wildcard" : "",
+		r->allow_private ? " allow-private" : "", h->plain ? " plain" : "",
+		r->connect_to ? " connect-to " : "", r->connect_to ? r->connect_to : "",
+		r->ca ? " ca" : "");
+}
+
 static json_t *experts_of(struct state *st, int64_t id, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
@@ -243,9 +249,8 @@ static json_t *row_of(struct state *st, struct query *q, struct err *e)
 json_t *host_list(struct state *st, const struct bound_host *only, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " BOUND_HOST_COLUMNS ", h.id, h.created "
-		"FROM hosts h LEFT JOIN credentials c ON c.id = h.credential "
-		"WHERE ?1 = 0 OR h.id = ?1 ORDER BY h.name, h.port",
+		"SELECT " BOUND_HOST_COLUMNS ", id, created FROM host_view "
+		"WHERE ?1 = 0 OR id = ?1 ORDER BY name, port",
 		"i", only ? only->id : (int64_t)0);
 	json_t *rows = json_array();
 	int r = -1;

@@ -23,11 +23,10 @@ struct bound_host {
 #define BOUND_HOST_AUTO __attribute__((cleanup(bound_host_free))) struct bound_host
 void bound_host_free(struct bound_host *h);
 
-/* The columns of a query over hosts or snapshot_hosts `h` and credentials `c`, and its row. */
-#define BOUND_HOST_COLUMNS                                                                   \
-	"h.name, h.port, h.plain, h.allow_private, h.connect_to, h.ca, "                     \
-	"coalesce(c.id, 0), c.name, coalesce(c.payer = 'buyer', 0), coalesce(c.sealed, 0), " \
-	"c.value IS NOT NULL, coalesce(c.length, 0)"
+/* The columns of a query over host_view or frozen_host_view, and its row. */
+#define BOUND_HOST_COLUMNS                                                                \
+	"name, port, plain, allow_private, connect_to, ca, credential, credential_name, " \
+	"buyer_pays, sealed, has_value, length"
 int bound_host_read(struct query *q, struct bound_host *h, struct err *e);
 /* allow_private, connect_to and ca from column i on. */
 int route_read(struct query *q, int i, struct route *r, struct err *e);
@@ -44,6 +43,11 @@ int host_remove(struct state *st, const struct bound_host *h, struct err *e);
 int host_bind(struct state *st, const struct bound_host *h, const struct cred *c, struct err *e);
 /* "! wildcard", "! allow-private", "! plain", "! connect-to ADDR:PORT" and "own CA". */
 json_t *host_flags(const struct host *h, bool bound);
+/*
+ * Appends what a buyer is asked to agree to for a host of this text: "TEXT FLAG...". What is stored
+ * is held against it, so it says the same in every version of the program.
+ */
+void host_scope(struct buf *b, const char *text, const struct host *h);
 /* NULL: all. */
 json_t *host_list(struct state *st, const struct bound_host *only, struct err *e);
 

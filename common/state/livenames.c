@@ -25,8 +25,8 @@ static const char *sql_of(enum name_kind kind, const char *prefix)
 		return "SELECT name, payer FROM credentials WHERE name >= ?1 AND name < ?2 "
 		       "ORDER BY name LIMIT 1000";
 	case NAME_HOST:
-		return "SELECT name || CASE port WHEN 443 THEN '' ELSE ':' || port END, NULL "
-		       "FROM hosts WHERE name >= substr(?1, 1, instr(?1 || ':', ':') - 1) "
+		return "SELECT host_text(name, port), NULL FROM hosts "
+		       "WHERE name >= substr(?1, 1, instr(?1 || ':', ':') - 1) "
 		       "AND name < ?2 ORDER BY name, port LIMIT 1000";
 	case NAME_EXPERT:
 		return "SELECT name, NULL FROM experts WHERE name >= ?1 AND name < ?2 "

@@ -47,6 +47,8 @@ int state_open(
 		return -1;
 	if (version < DB_SCHEMA_VERSION && migrate_state(st, e) < 0)
 		return -1;
+	if (db_views(st->db, e) < 0)
+		return -1;
 	return load_public_key(st, e);
 }
 
@@ -97,7 +99,8 @@ int state_init(struct state *st, const struct state_place *place, bool passphras
 		return -1;
 	if (chmod(dir, 0700) < 0)
 		return err_errno(e, ERR_FAIL, "cannot make '%s' private", dir);
-	if (first_key(st, passphrase, e) < 0 || db_create(&st->db, path, e) < 0)
+	if (first_key(st, passphrase, e) < 0 || db_create(&st->db, path, e) < 0 ||
+		db_views(st->db, e) < 0)
 		return -1;
 	if (db_begin(st->db, e) < 0) /* not state_begin(): there is no public key to read yet */
 		return -1;
