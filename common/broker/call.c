@@ -4,7 +4,7 @@
 #include "base/magic.h"
 #include "base/text.h"
 #include "broker/scrub.h"
-#include "gate/b64.h"
+#include "base/b64.h"
 
 #include <stdio.h>
 #include <stdlib.h>

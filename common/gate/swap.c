@@ -1,6 +1,6 @@
 #include "gate/swap.h"
 
-#include "gate/b64.h"
+#include "base/b64.h"
 
 #include <stdint.h>
 #include <string.h>

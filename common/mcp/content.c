@@ -1,5 +1,5 @@
 #include "mcp/content.h"
-#include "gate/b64.h"
+#include "base/b64.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "mcp/shelf.h"
-#include "gate/b64.h"
+#include "base/b64.h"
 #include "state/objects.h"
 #include "state/run.h"
 

@@ -1,4 +1,5 @@
 #include "run/source.h"
+#include "base/b64.h"
 #include "base/buf.h"
 #include "base/text.h"
 
@@ -305,14 +306,10 @@ static bool find_text(const struct source *s, const char *p, size_t n)
 
 /* ---- base64 -------------------------------------------------------------------------------- */
 
+/* Of both alphabets. */
 static int six_bits(char c)
 {
-	return c >= 'A' && c <= 'Z'   ? c - 'A'
-	       : c >= 'a' && c <= 'z' ? c - 'a' + 26
-	       : c >= '0' && c <= '9' ? c - '0' + 52
-	       : c == '+' || c == '-' ? 62
-	       : c == '/' || c == '_' ? 63
-				      : -1;
+	return b64_value(c == '-' ? '+' : c == '_' ? '/' : c);
 }
 
 /* A line break within base64, as it is or escaped: its length, or 0. */

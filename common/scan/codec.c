@@ -1,4 +1,5 @@
 #include "scan/codec.h"
+#include "base/b64.h"
 #include "base/text.h"
 #include "scan/lex_bits.h"
 
@@ -337,21 +338,13 @@ static enum codec_result decode_idna(const char *s, const char *end, char **to)
 	return CODEC_DONE;
 }
 
-static int base64_value(char c)
-{
-	static const char digit[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *p = c ? strchr(digit, c) : NULL;
-	return p ? (int)(p - digit) : -1;
-}
-
 /* The UTF-16 between '+' and the first byte that is no base64; NULL if it is malformed. */
 static const char *utf7_shifted(const char *s, const char *end, char **out)
 {
 	uint32_t bits = 0, have = 0, high = 0;
 
-	for (; s < end && base64_value(*s) >= 0; s++) {
-		bits = bits << 6 | (uint32_t)base64_value(*s);
+	for (; s < end && b64_value(*s) >= 0; s++) {
+		bits = bits << 6 | (uint32_t)b64_value(*s);
 		have += 6;
 		if (have < 16)
 			continue;

@@ -323,12 +323,3 @@ void seal_random_id(char out[17], char prefix)
 		out[i] = letters[seal_random_below(sizeof letters - 1)];
 	out[16] = '\0';
 }
-
-void seal_base64(struct buf *b, const void *p, size_t n)
-{
-	size_t len = sodium_base64_ENCODED_LEN(n, sodium_base64_VARIANT_ORIGINAL);
-	if (buf_reserve(b, len) < 0)
-		return;
-	sodium_bin2base64(b->data + b->len, len, p, n, sodium_base64_VARIANT_ORIGINAL);
-	b->len += len - 1;
-}

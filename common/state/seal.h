@@ -72,7 +72,5 @@ void seal_random(void *p, size_t n);
 uint32_t seal_random_below(uint32_t bound);
 /* A random identifier: prefix and 15 characters of [a-z0-9] without look-alikes; out holds 17. */
 void seal_random_id(char out[17], char prefix);
-/* Base64 (standard, padded) of n bytes into b, which is the caller's to wipe. */
-void seal_base64(struct buf *b, const void *p, size_t n);
 
 #endif

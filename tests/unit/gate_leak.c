@@ -1,5 +1,5 @@
 /* Secrets found and replaced: in every form, at every place where a stream may be cut. */
-#include "gate/b64.h"
+#include "base/b64.h"
 #include "gate/leak.h"
 #include "gate/swap.h"
 #include "../lib/tap.h"

@@ -1,4 +1,5 @@
 /* The search for an expert's own code, by table: what holds it beside what nearly does. */
+#include "base/b64.h"
 #include "run/source.h"
 #include "state/seal.h"
 #include "../lib/tap.h"
@@ -60,7 +61,7 @@ static void find_base64(struct tap *t, const struct source *s, const char *text,
 	for (int i = 0; i < before; i++)
 		buf_addc(&plain, '~');
 	buf_adds(&plain, text);
-	seal_base64(&b64, plain.data, plain.len);
+	b64_encode(plain.data, plain.len, &b64);
 	buf_adds(&out, front);
 	for (size_t i = 0; i < b64.len; i++) {
 		char c = b64.data[i];

@@ -1,9 +1,18 @@
-#include "gate/b64.h"
+#include "base/b64.h"
 
 #include <stdint.h>
-#include <string.h>
 
 static const char abc[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+int b64_value(char c)
+{
+	return c >= 'A' && c <= 'Z'   ? c - 'A'
+	       : c >= 'a' && c <= 'z' ? c - 'a' + 26
+	       : c >= '0' && c <= '9' ? c - '0' + 52
+	       : c == '+'	      ? 62
+	       : c == '/'	      ? 63
+				      : -1;
+}
 
 ssize_t b64_decode(const char *p, size_t n, void *out)
 {
@@ -15,10 +24,10 @@ ssize_t b64_decode(const char *p, size_t n, void *out)
 	if (n % 4 == 1)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		const char *at = p[i] ? strchr(abc, p[i]) : NULL;
-		if (!at)
+		int six = b64_value(p[i]);
+		if (six < 0)
 			return -1;
-		acc = acc << 6 | (uint32_t)(at - abc);
+		acc = acc << 6 | (uint32_t)six;
 		bits += 6;
 		if (bits >= 8) {
 			bits -= 8;

@@ -1,12 +1,13 @@
 /* Base64, standard alphabet. */
-#ifndef EVCTL_GATE_B64_H
-#define EVCTL_GATE_B64_H
+#ifndef EVCTL_BASE_B64_H
+#define EVCTL_BASE_B64_H
 
 #include "base/buf.h"
 
 #include <stddef.h>
 #include <sys/types.h>
 
+int b64_value(char c);					   /* of a digit; -1 for none */
 void b64_encode(const void *p, size_t n, struct buf *out); /* padded */
 /* Decodes, padded or not, into out, which has 3 * n / 4 bytes. The length, -1 if it is not base64.
  */
