@@ -73,3 +73,67 @@ bool json_array_has(const json_t *array, const char *word)
 	}
 	return false;
 }
+
+/* ---- changing texts ------------------------------------------------------------------------ */
+
+struct change {
+	int (*make)(void *ctx, struct buf *text);
+	void *ctx;
+};
+
+static json_t *changed_text(const struct change *c, const char *p, size_t n)
+{
+	struct buf b = {0};
+	buf_add(&b, p, n);
+	bool failed = buf_failed(&b) || c->make(c->ctx, &b) < 0;
+	json_t *text = failed ? NULL : json_text(buf_str(&b), b.len);
+	buf_free(&b);
+	return text;
+}
+
+static json_t *changed(const struct change *c, const json_t *v);
+
+static int change_members(const struct change *c, const json_t *v, json_t *out)
+{
+	const char *key;
+	size_t n;
+	json_t *member;
+	json_object_keylen_foreach((json_t *)v, key, n, member)
+	{
+		JSON_AUTO name = changed_text(c, key, n);
+		if (!name || json_object_setn_new(out, json_string_value(name),
+				     json_string_length(name), changed(c, member)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int change_items(const struct change *c, const json_t *v, json_t *out)
+{
+	json_t *item;
+	size_t i;
+	json_array_foreach(v, i, item)
+	{
+		if (json_array_append_new(out, changed(c, item)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static json_t *changed(const struct change *c, const json_t *v)
+{
+	if (json_is_string(v))
+		return changed_text(c, json_string_value(v), json_string_length(v));
+	if (!json_is_object(v) && !json_is_array(v))
+		return json_copy((json_t *)v);
+	json_t *out = json_is_object(v) ? json_object() : json_array();
+	if ((json_is_object(v) ? change_members : change_items)(c, v, out) == 0)
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
+json_t *json_map_texts(const json_t *v, int (*change)(void *ctx, struct buf *text), void *ctx)
+{
+	return changed(&(struct change){change, ctx}, v);
+}

@@ -27,6 +27,11 @@ json_t *json_text_or_null(const char *s);
 const char *json_text_of(const json_t *o, const char *key);
 /* A member's whole number, 0 where it has none. */
 int64_t json_int_of(const json_t *o, const char *key);
+/*
+ * A copy in which each text, and each member's name, is what change made of it (0, or -1 for
+ * failure). NULL on failure. For values of bounded depth, as json_parse() gives.
+ */
+json_t *json_map_texts(const json_t *v, int (*change)(void *ctx, struct buf *text), void *ctx);
 /* Whether one of an array's texts is word. */
 bool json_array_has(const json_t *array, const char *word);
 

@@ -31,75 +31,34 @@ void scrub_text(const struct scrub *s, char *p, size_t n)
 
 /* ---- JSON: whatever escapes its strings are written in ------------------------------------- */
 
-static json_t *clean_string(const struct leak *l, const json_t *j, size_t *hits)
-{
-	size_t n = json_string_length(j);
-	if (!leak_find(l, json_string_value(j), n, NULL))
-		return json_incref((json_t *)j);
-	BUF_AUTO b = {.limit = n + 1};
-	buf_add(&b, json_string_value(j), n);
-	if (buf_failed(&b))
-		return NULL;
-	*hits += leak_replace(l, b.data, b.len);
-	return json_text(b.data, b.len);
-}
+struct cleaning {
+	const struct leak *l;
+	size_t hits;
+};
 
-static json_t *clean(const struct leak *l, const json_t *j, size_t *hits);
-
-static json_t *clean_object(const struct leak *l, const json_t *j, size_t *hits)
+static int clean_text(void *ctx, struct buf *text)
 {
-	json_t *out = json_object(), *v;
-	const char *key;
-	size_t n;
-	json_object_keylen_foreach((json_t *)j, key, n, v)
-	{
-		BUF_AUTO b = {.limit = n + 1};
-		buf_add(&b, key, n);
-		if (buf_failed(&b))
-			continue;
-		*hits += leak_replace(l, b.data ? b.data : (char[]){0}, b.len);
-		json_object_setn_new_nocheck(out, buf_str(&b), b.len, clean(l, v, hits));
-	}
-	return out;
-}
-
-static json_t *clean_array(const struct leak *l, const json_t *j, size_t *hits)
-{
-	json_t *out = json_array(), *v;
-	size_t i;
-	json_array_foreach(j, i, v) json_array_append_new(out, clean(l, v, hits));
-	return out;
-}
-
-/* jansson bounds the depth of what it parses, and with it that of this walk. */
-static json_t *clean(const struct leak *l, const json_t *j, size_t *hits)
-{
-	switch (json_typeof(j)) {
-	case JSON_STRING:
-		return clean_string(l, j, hits);
-	case JSON_OBJECT:
-		return clean_object(l, j, hits);
-	case JSON_ARRAY:
-		return clean_array(l, j, hits);
-	default:
-		return json_incref((json_t *)j);
-	}
+	struct cleaning *c = ctx;
+	c->hits += leak_replace(c->l, text->data, text->len);
+	return 0;
 }
 
 /* Written anew only where a string held the key: else the bytes stay as they came. */
 static int clean_json(const struct leak *l, struct buf *body)
 {
 	struct err quiet = {0};
-	size_t hits = 0;
+	struct cleaning c = {.l = l};
 	JSON_AUTO j = json_parse("body", buf_str(body), body->len, &quiet);
 	if (!j)
 		return 0;
-	JSON_AUTO safe = clean(l, j, &hits);
-	if (!hits)
+	JSON_AUTO safe = json_map_texts(j, clean_text, &c);
+	if (!safe)
+		return -1;
+	if (!c.hits)
 		return 0;
 	BUF_AUTO text = {.limit = body->limit};
 	json_to_buf(safe, &text);
-	if (!safe || buf_failed(&text))
+	if (buf_failed(&text))
 		return -1;
 	explicit_bzero(body->data, body->len);
 	buf_clear(body);

@@ -87,56 +87,15 @@ static void check_result(struct going *g, struct yield *y)
 		fail(y, RUN_FAILED, "the result holds the expert's code");
 }
 
-static json_t *blank_text(const struct going *g, const char *p, size_t n, struct strv *names)
-{
-	struct buf b = {0};
-	buf_add(&b, p, n);
-	int r = buf_failed(&b) ? -1 : guard_blank(&g->guard, g->r->buyer != NULL, &b, names);
-	json_t *v = r < 0 ? NULL : json_text(buf_str(&b), b.len);
-	buf_free(&b);
-	return v;
-}
+struct blanking {
+	const struct going *g;
+	struct strv *names; /* of the keys found */
+};
 
-static json_t *blank_value(const struct going *g, const json_t *v, struct strv *names);
-
-static json_t *blank_object(const struct going *g, const json_t *v, struct strv *names)
+static int blank_text(void *ctx, struct buf *text)
 {
-	json_t *out = json_object(), *member;
-	const char *key;
-	json_object_foreach((json_t *)v, key, member)
-	{
-		JSON_AUTO name = blank_text(g, key, strlen(key), names);
-		if (!name || json_object_set_new(out, json_string_value(name),
-				     blank_value(g, member, names)) < 0) {
-			json_decref(out);
-			return NULL;
-		}
-	}
-	return out;
-}
-
-static json_t *blank_array(const struct going *g, const json_t *v, struct strv *names)
-{
-	json_t *out = json_array(), *item;
-	size_t i;
-	json_array_foreach(v, i, item)
-	{
-		if (json_array_append_new(out, blank_value(g, item, names)) < 0) {
-			json_decref(out);
-			return NULL;
-		}
-	}
-	return out;
-}
-
-/* A copy whose texts hold no key; results are of bounded depth (base/result.h). */
-static json_t *blank_value(const struct going *g, const json_t *v, struct strv *names)
-{
-	if (json_is_string(v))
-		return blank_text(g, json_string_value(v), json_string_length(v), names);
-	if (json_is_object(v))
-		return blank_object(g, v, names);
-	return json_is_array(v) ? blank_array(g, v, names) : json_copy((json_t *)v);
+	const struct blanking *w = ctx;
+	return guard_blank(&w->g->guard, w->g->r->buyer != NULL, text, w->names);
 }
 
 /* What is escaped twice shows only in the texts themselves; nothing is rewritten without a hit. */
@@ -145,7 +104,7 @@ static int blank_texts(struct going *g, struct buf *b, struct strv *names)
 	struct err none = {0};
 	STRV_AUTO more = {0};
 	JSON_AUTO v = json_parse("result", buf_str(b), b->len, &none);
-	JSON_AUTO clean = v ? blank_value(g, v, &more) : NULL;
+	JSON_AUTO clean = v ? json_map_texts(v, blank_text, &(struct blanking){g, &more}) : NULL;
 	if (!clean)
 		return -1;
 	if (!more.n)
