@@ -37,11 +37,6 @@ void strv_add(struct strv *sv, const char *s)
 	take(sv, strdup(s));
 }
 
-void strv_addn(struct strv *sv, const char *s, size_t n)
-{
-	take(sv, strndup(s, n));
-}
-
 void strv_addf(struct strv *sv, const char *fmt, ...)
 {
 	struct buf b = {0};

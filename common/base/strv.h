@@ -18,7 +18,6 @@ struct strv {
 
 void strv_free(struct strv *sv);
 void strv_add(struct strv *sv, const char *s);
-void strv_addn(struct strv *sv, const char *s, size_t n);
 void strv_addf(struct strv *sv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool strv_has(const struct strv *sv, const char *s);
 void strv_sort(struct strv *sv); /* by bytes */

@@ -73,23 +73,6 @@ static int make_key(gnutls_x509_privkey_t *key)
 		*key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
 }
 
-struct ca *ca_new(struct err *e)
-{
-	struct ca *ca = calloc(1, sizeof *ca);
-	if (!ca) {
-		err_set(e, ERR_FAIL, "out of memory");
-		return NULL;
-	}
-	pthread_mutex_init(&ca->lock, NULL);
-	if (make_key(&ca->key) < 0 || make_key(&ca->leaf_key) < 0 || make_root(ca) < 0 ||
-		gnutls_privkey_init(&ca->leaf_priv) < 0 ||
-		gnutls_privkey_import_x509(ca->leaf_priv, ca->leaf_key, 0) < 0) {
-		err_set(e, ERR_SANDBOX, "cannot make the session's certificate authority");
-		ca_free(&ca);
-	}
-	return ca;
-}
-
 static void drop_leaves(struct ca *ca)
 {
 	for (size_t i = 0; i < SLOTS; i++) {
@@ -103,7 +86,7 @@ static void drop_leaves(struct ca *ca)
 	ca->n = 0;
 }
 
-void ca_free(struct ca **cap)
+static void ca_free(struct ca **cap)
 {
 	struct ca *ca = *cap;
 	if (!ca)
@@ -121,6 +104,23 @@ void ca_free(struct ca **cap)
 	pthread_mutex_destroy(&ca->lock);
 	free(ca);
 	*cap = NULL;
+}
+
+struct ca *ca_new(struct err *e)
+{
+	struct ca *ca = calloc(1, sizeof *ca);
+	if (!ca) {
+		err_set(e, ERR_FAIL, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&ca->lock, NULL);
+	if (make_key(&ca->key) < 0 || make_key(&ca->leaf_key) < 0 || make_root(ca) < 0 ||
+		gnutls_privkey_init(&ca->leaf_priv) < 0 ||
+		gnutls_privkey_import_x509(ca->leaf_priv, ca->leaf_key, 0) < 0) {
+		err_set(e, ERR_SANDBOX, "cannot make the session's certificate authority");
+		ca_free(&ca);
+	}
+	return ca;
 }
 
 const char *ca_pem(const struct ca *ca)

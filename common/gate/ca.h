@@ -11,7 +11,6 @@
 struct ca;
 
 struct ca *ca_new(struct err *e);
-void ca_free(struct ca **ca);
 /* The certificate that the sandbox trusts; owned by ca. */
 const char *ca_pem(const struct ca *ca);
 /*

@@ -31,16 +31,6 @@ static void forget(struct events *ev)
 	ev->room = 0;
 }
 
-void events_free(struct events **ev)
-{
-	if (!*ev)
-		return;
-	forget(*ev);
-	pthread_mutex_destroy(&(*ev)->lock);
-	free(*ev);
-	*ev = NULL;
-}
-
 static int make_room(struct events *ev)
 {
 	if (ev->report.n < ev->room)

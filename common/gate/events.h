@@ -12,7 +12,6 @@
 struct events;
 
 struct events *events_new(void);
-void events_free(struct events **ev);
 /* Copies it; its strings have been scrubbed of keys. failed: upstream trouble, or broken off. */
 void events_add(struct events *ev, const struct gate_event *e, bool failed);
 /* Appends the report's message (gate/message.h), and forgets them. */

@@ -22,7 +22,7 @@ static bool closer(const struct host *a, const struct host *b)
 	return strlen(a->name) > strlen(b->name);
 }
 
-const struct policy_row *policy_find(
+static const struct policy_row *policy_find(
 	const struct policy_row *rows, size_t n, const char *name, uint16_t port, bool tls)
 {
 	const struct policy_row *best = NULL;

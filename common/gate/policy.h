@@ -38,9 +38,6 @@ struct policy_verdict {
 void policy_judge(const struct policy_row *rows, size_t n, const struct http_head *head,
 	const struct policy_where *where, struct policy_verdict *v);
 
-/* The row for a canonical name on a port, NULL when there is none. */
-const struct policy_row *policy_find(
-	const struct policy_row *rows, size_t n, const char *name, uint16_t port, bool tls);
 /* Some row speaks TLS (or plain HTTP) on this port. */
 bool policy_speaks(const struct policy_row *rows, size_t n, uint16_t port, bool tls);
 

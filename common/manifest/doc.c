@@ -10,7 +10,7 @@
 #include <string.h>
 #include <yaml.h>
 
-void doc_free(struct doc *d)
+static void doc_free(struct doc *d)
 {
 	if (!d)
 		return;

@@ -30,7 +30,6 @@ struct doc {
 
 #define DOC_AUTO __attribute__((cleanup(doc_free_auto))) struct doc *
 void doc_free_auto(struct doc **d);
-void doc_free(struct doc *d);
 
 struct doc *doc_parse(
 	const char *what, const void *bytes, size_t n, size_t max_bytes, struct err *e);

@@ -48,6 +48,15 @@ static int choose_leaf(gnutls_session_t s, const struct gnutls_cert_retr_st *inf
 	return 0;
 }
 
+static void http_tls_free(struct http_tls *t)
+{
+	if (t->cred)
+		gnutls_certificate_free_credentials(t->cred);
+	if (t->priority)
+		gnutls_priority_deinit(t->priority);
+	*t = (struct http_tls){0};
+}
+
 int http_tls_init(struct http_tls *t, http_leaf_fn *leaf, void *arg, struct err *e)
 {
 	static const char suites[] =
@@ -62,15 +71,6 @@ int http_tls_init(struct http_tls *t, http_leaf_fn *leaf, void *arg, struct err 
 	}
 	gnutls_certificate_set_retrieve_function3(t->cred, choose_leaf);
 	return 0;
-}
-
-void http_tls_free(struct http_tls *t)
-{
-	if (t->cred)
-		gnutls_certificate_free_credentials(t->cred);
-	if (t->priority)
-		gnutls_priority_deinit(t->priority);
-	*t = (struct http_tls){0};
 }
 
 /* ---- waiting ---- */

@@ -36,7 +36,6 @@ struct http_tls {
 };
 
 int http_tls_init(struct http_tls *t, http_leaf_fn *leaf, void *arg, struct err *e);
-void http_tls_free(struct http_tls *t);
 
 struct http_conn {
 	int fd; /* owned */

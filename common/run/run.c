@@ -120,7 +120,7 @@ const struct expert_view *runner_view(const struct runner *r)
 	return &r->view;
 }
 
-const struct source *runner_source(struct runner *r)
+static const struct source *runner_source(struct runner *r)
 {
 	if (!r->source)
 		r->source = source_new(&r->view.t);

@@ -56,9 +56,6 @@ int finish_call(struct going *g, struct err *e);
 /* Records a run that was not begun for want of keys. */
 int finish_missing(struct going *g, struct err *e);
 
-/* The index of the expert's code; NULL without memory. */
-const struct source *runner_source(struct runner *r);
-
 /* The modules of the sandbox that the view's tools import, each once: for a zygote to import ahead.
  */
 void runner_preload(struct expert_view *v, struct strv *modules);

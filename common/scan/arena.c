@@ -7,7 +7,6 @@
 #define CHUNK_FIRST ((size_t)128 << 10)
 #define CHUNK_MOST ((size_t)16 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define KEEP_MOST ((size_t)32 << 20)
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -34,23 +33,6 @@ void arena_free(struct arena *a)
 	*a = (struct arena){.limit = a->limit};
 }
 
-void arena_clear(struct arena *a)
-{
-	struct arena_chunk *c = a->chunks;
-
-	if (!c)
-		return;
-	if (c->next) {
-		/* The next use is likely to need as much: in one piece then. */
-		size_t total = a->used < KEEP_MOST ? a->used : KEEP_MOST;
-		drop_chunks(c);
-		*a = (struct arena){.limit = a->limit, .fail = a->fail, .first = total};
-		return;
-	}
-	a->at = (char *)(c + 1);
-	a->end = (char *)c + c->size;
-}
-
 /* Much memory is asked for in huge pages: to touch small ones one by one costs as much as the work.
  */
 static struct arena_chunk *new_chunk(size_t size)
@@ -66,7 +48,7 @@ static struct arena_chunk *new_chunk(size_t size)
 
 void *arena_more(struct arena *a, size_t n)
 {
-	size_t size = a->first ? a->first : CHUNK_FIRST;
+	size_t size = CHUNK_FIRST;
 
 	while (size < a->used / 4 && size < CHUNK_MOST)
 		size *= 2;

@@ -1,6 +1,6 @@
 /*
  * Memory that is given back all at once. What arena_alloc() returns is zeroed, 8-aligned, and lives
- * until arena_free() or arena_clear(). It never returns NULL: without memory, or past the limit, it
+ * until arena_free(). It never returns NULL: without memory, or past the limit, it
  * jumps to the innermost struct fail, so that code that builds trees needs no error paths. Whoever
  * sets a fail up owns nothing else at that moment but arenas, so a jump leaks nothing.
  */
@@ -25,14 +25,11 @@ struct fail {
 struct arena {
 	char *at, *end;
 	struct arena_chunk *chunks;
-	size_t first;	    /* how big the first block is to be, 0 for the usual size */
 	size_t used, limit; /* bytes taken from the system, and how many may be */
 	struct fail *fail;  /* never NULL while the arena is in use */
 };
 
 void arena_free(struct arena *a);
-/* Forgets all that was allocated, but keeps memory at hand for as much again. */
-void arena_clear(struct arena *a);
 void *arena_more(struct arena *a, size_t n);
 /* A copy with a NUL behind it. */
 char *arena_copy(struct arena *a, const void *p, size_t n);

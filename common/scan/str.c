@@ -82,7 +82,7 @@ static int compare_alias(const void *key, const void *member)
 	return strcasecmp(key, ((const struct scan_alias *)member)->name);
 }
 
-int64_t str_named_char(const char *name, size_t n)
+static int64_t str_named_char(const char *name, size_t n)
 {
 	static const char cjk[] = "CJK UNIFIED IDEOGRAPH-", hangul[] = "HANGUL SYLLABLE ";
 	char z[NAME_MAX_LEN + 1];

@@ -15,7 +15,5 @@
  */
 const char *str_unescape(const char *s, size_t n, char *out, size_t *len);
 const char *bytes_unescape(const char *s, size_t n, char *out, size_t *len);
-/* The character of that Unicode name, as "\N{...}" has it; -1 if there is none. */
-int64_t str_named_char(const char *name, size_t n);
 
 #endif

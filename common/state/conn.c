@@ -140,7 +140,8 @@ int conn_check(const struct conn *c, struct err *e)
 	return 0;
 }
 
-int conn_check_value(const struct secret *v, struct err *e)
+/* Fit to be sent as a header and to be found again in an echo; ERR_USAGE otherwise. */
+static int conn_check_value(const struct secret *v, struct err *e)
 {
 	if (!http_value_ok(v->data, v->n))
 		return err_set(e, ERR_USAGE, "the key holds a control character");

@@ -43,8 +43,6 @@ int conn_set(struct state *st, const struct conn *c, struct err *e);
 int conn_rotate(struct state *st, const struct conn *c, const struct secret *value, struct err *e);
 /* ERR_CONFLICT lists the experts that it is granted to. */
 int conn_remove(struct state *st, const struct conn *c, struct err *e);
-/* Fit to be sent as a header and to be found again in an echo; ERR_USAGE otherwise. */
-int conn_check_value(const struct secret *value, struct err *e);
 
 /* *changed is false where it was so already. */
 int conn_grant(struct state *st, const struct conn *c, const struct expert *x, bool buyer_pays,

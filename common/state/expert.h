@@ -61,7 +61,7 @@ int expert_at(struct state *st, const char *name, const char *dir, int64_t *id, 
 /*
  * Fills a zeroed view with manifest, code and hosts; on -1 it is empty again. A snapshot's code
  * needs the private key (state_unlock() is called); a draft's does not. ERR_USAGE where a draft's
- * directory or expert.yaml is not fit (manifest/tree.h, expert_check_dir()).
+ * directory or expert.yaml is not fit (manifest/tree.h), or it holds the state or a private key.
  */
 int expert_load(
 	struct state *st, const char *name, int version, struct expert_view *v, struct err *e);
@@ -75,11 +75,6 @@ int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e);
 /* Appends one, which becomes the view's. */
 int expert_add_host(struct expert_view *v, struct bound_host *h, struct err *e);
 
-/*
- * Refuses (ERR_USAGE) a directory that holds the state or a private key: its files would reach the
- * sandbox. Works without a state too.
- */
-int expert_check_dir(const struct state_place *place, const char *dir, struct err *e);
 /*
  * What create, set and the loading of a draft have in common: *real gets the absolute real path
  * (freed by the caller), m and t what is in it, all checked. t NULL: expert.yaml alone is read.

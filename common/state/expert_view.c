@@ -48,7 +48,8 @@ static int refuse_beneath(const char *dir, const char *what, const char *given, 
 	return err_hint(e, "give the expert a directory of its own");
 }
 
-int expert_check_dir(const struct state_place *place, const char *dir, struct err *e)
+/* Its files would reach the sandbox. Works without a state too. */
+static int expert_check_dir(const struct state_place *place, const char *dir, struct err *e)
 {
 	struct err none = {0};
 	STR_AUTO db = state_place_path(place, "state.db", &none);

@@ -266,7 +266,7 @@ static int no_run(const char *id, struct err *e)
 	return err_hint(e, "evctl-log runs");
 }
 
-int run_check(struct state *st, const char *id, struct err *e)
+static int run_check(struct state *st, const char *id, struct err *e)
 {
 	int64_t one;
 	bool found;

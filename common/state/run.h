@@ -80,7 +80,6 @@ json_t *run_list(struct state *st, const struct run_filter *f, struct err *e);
 /* The row with detail, artifacts, withheld and the events' count; ERR_NOTFOUND. */
 json_t *run_show(struct state *st, const char *id, struct err *e);
 /* ERR_NOTFOUND if there is no such run. */
-int run_check(struct state *st, const char *id, struct err *e);
 json_t *run_events(struct state *st, const char *id, struct err *e);
 /* The sealed log, or input, of a run; needs state_unlock(). ERR_NOTFOUND when there is none. */
 int run_open_log(struct state *st, const char *id, bool input, struct secret *out, struct err *e);

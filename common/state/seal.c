@@ -308,7 +308,7 @@ void seal_random(void *p, size_t n)
 	randombytes_buf(p, n);
 }
 
-uint32_t seal_random_below(uint32_t bound)
+static uint32_t seal_random_below(uint32_t bound)
 {
 	if (sodium_init() < 0)
 		abort();

@@ -43,7 +43,7 @@ static void parse_one(struct arena *arena, const struct source *f)
 	struct symtab syms;
 	struct fail fail;
 
-	arena_clear(arena);
+	arena_free(arena);
 	arena->fail = &fail;
 	if (setjmp(fail.at))
 		return;
