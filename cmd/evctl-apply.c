@@ -102,16 +102,21 @@ static int read_text(const char *file, struct buf *text, struct err *e)
 	return 0;
 }
 
+struct order {
+	const char *file;
+	bool dry_run, prune, export;
+};
+
 static int run(struct invocation *in, struct err *e)
 {
+	const struct order *given = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO text = {0};
 	APPLYFILE_AUTO a = {0};
 	APPLY_RESULT_AUTO r = {0};
-	struct apply_options o = {.file = opt(in, "file"),
-		.dry = opt_flag(in, "dry-run"),
-		.prune = opt_flag(in, "prune")};
-	if (opt_flag(in, "export"))
+	struct apply_options o = {
+		.file = given->file, .dry = given->dry_run, .prune = given->prune};
+	if (given->export)
 		return export_state(in, e);
 	if (!o.file) {
 		err_set(e, ERR_USAGE, "no file given");
@@ -130,11 +135,13 @@ static int run(struct invocation *in, struct err *e)
 }
 
 static const struct option_spec options[] = {
-	{"file", 'f', "FILE", "the YAML file ('-': stdin)", NAME_FILE, NULL, false},
-	{"dry-run", 'n', NULL, "say what would change, and change nothing", NAME_NONE, NULL, false},
-	{"prune", 0, NULL, "remove what the file's sections lack", NAME_NONE, NULL, false},
-	{"export", 0, NULL, "write the present state as such a file", NAME_NONE, NULL, false},
-	{NULL}};
+	OPT_STR(struct order, file, "file", "FILE", "the YAML file ('-': stdin)", .kind = NAME_FILE,
+		.letter = 'f'),
+	OPT_FLAG(struct order, dry_run, "dry-run", "say what would change, and change nothing",
+		.letter = 'n'),
+	OPT_FLAG(struct order, prune, "prune", "remove what the file's sections lack"),
+	OPT_FLAG(struct order, export, "export", "write the present state as such a file"),
+	OPT_END(struct order)};
 static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl-apply",

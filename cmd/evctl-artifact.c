@@ -25,22 +25,27 @@ static const struct column details[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTE
 	{"TOOL", "tool"}, {"BUYER", "buyer"}, {"OWNER ONLY", "owner_only"}, {"CREATED", "created"},
 	{"FETCHED", "fetched"}, {"LOOK AT IT", "preview"}, {NULL, NULL}};
 
-static int open_state(struct state *st, const struct invocation *in, struct err *e)
+static int open_state(
+	struct state *st, const struct invocation *in, const char *buyer, struct err *e)
 {
 	struct err quiet = {0};
-	const char *buyer = opt(in, "buyer");
 	if ((buyer && name_check("buyer", buyer, e) < 0) || cli_state(st, in, STATE_WRITE, e) < 0)
 		return -1;
 	session_sweep(st, &quiet);
 	return 0;
 }
 
+struct list {
+	const char *buyer;
+};
+
 static int do_list(struct invocation *in, struct err *e)
 {
+	const struct list *o = in->options;
 	STATE_AUTO st = {0};
-	if (open_state(&st, in, e) < 0)
+	if (open_state(&st, in, o->buyer, e) < 0)
 		return -1;
-	json_t *rows = artifact_list(&st, arg(in, 0), opt(in, "buyer"), e);
+	json_t *rows = artifact_list(&st, arg(in, 0), o->buyer, e);
 	/* Of one run the names are what tells them apart. */
 	bool names = arg(in, 0) && in->output == OUTPUT_NAME;
 	return rows ? output_list(in, names ? columns + 1 : columns, rows, e) : -1;
@@ -66,12 +71,13 @@ static json_t *preview_of(const json_t *row)
 
 static int do_show(struct invocation *in, struct err *e)
 {
+	const struct list *o = in->options;
 	STATE_AUTO st = {0};
 	ARTIFACT_AUTO a = {0};
-	if (open_state(&st, in, e) < 0 ||
-		artifact_find(&st, arg(in, 0), arg(in, 1), opt(in, "buyer"), &a, e) < 0)
+	if (open_state(&st, in, o->buyer, e) < 0 ||
+		artifact_find(&st, arg(in, 0), arg(in, 1), o->buyer, &a, e) < 0)
 		return -1;
-	JSON_AUTO rows = artifact_list(&st, arg(in, 0), opt(in, "buyer"), e);
+	JSON_AUTO rows = artifact_list(&st, arg(in, 0), o->buyer, e);
 	size_t i;
 	json_t *row;
 	json_array_foreach(rows, i, row)
@@ -98,10 +104,13 @@ static bool is_dir(const char *path)
 	return stat(path, &sb) == 0 && S_ISDIR(sb.st_mode);
 }
 
+struct get {
+	const char *to, *buyer;
+};
+
 /* Splits --to into the directory that is written to, and the name there. */
-static int target_of(const struct invocation *in, const struct artifact *a, char **dir, char **name)
+static int target_of(const char *to, const struct artifact *a, char **dir, char **name)
 {
-	const char *to = opt(in, "to");
 	size_t n = to ? strlen(to) : 0;
 	if (!to || is_dir(to) || (n && to[n - 1] == '/')) {
 		*dir = strdup(to ? to : ".");
@@ -133,12 +142,13 @@ static const struct column got_columns[] = {
 static int put_in_file(
 	struct invocation *in, const struct artifact *a, const struct buf *b, struct err *e)
 {
+	const struct get *o = in->options;
 	STR_AUTO dir = NULL;
 	STR_AUTO name = NULL;
-	if (target_of(in, a, &dir, &name) < 0)
+	if (target_of(o->to, a, &dir, &name) < 0)
 		return err_set(e, ERR_FAIL, "out of memory");
 	FD_AUTO at = place_dir(dir, false, e);
-	if (at < 0 || place_file(at, name, b->data, b->len, opt_flag(in, "yes"), e) < 0)
+	if (at < 0 || place_file(at, name, b->data, b->len, in->common.yes, e) < 0)
 		return -1;
 	size_t n = strlen(dir);
 	while (n > 1 && dir[n - 1] == '/')
@@ -156,17 +166,18 @@ static int put_in_file(
 
 static int do_get(struct invocation *in, struct err *e)
 {
+	const struct get *o = in->options;
 	STATE_AUTO st = {0};
 	ARTIFACT_AUTO a = {0};
 	BUF_AUTO b = {0};
-	const char *to = opt(in, "to"), *buyer = opt(in, "buyer");
-	if (open_state(&st, in, e) < 0 ||
-		artifact_find(&st, arg(in, 0), arg(in, 1), buyer, &a, e) < 0 ||
+	if (open_state(&st, in, o->buyer, e) < 0 ||
+		artifact_find(&st, arg(in, 0), arg(in, 1), o->buyer, &a, e) < 0 ||
 		objects_read(&st, a.sha256, (size_t)a.bytes, &b, e) < 0)
 		return -1;
-	int r = to && strcmp(to, "-") == 0 ? put_on_stdout(&a, &b, e) : put_in_file(in, &a, &b, e);
+	int r = o->to && strcmp(o->to, "-") == 0 ? put_on_stdout(&a, &b, e)
+						 : put_in_file(in, &a, &b, e);
 	/* The owner's looking at it is no fetch: the buyer has yet to get it. */
-	return r == 0 && buyer ? artifact_mark_fetched(&st, &a, e) : r;
+	return r == 0 && o->buyer ? artifact_mark_fetched(&st, &a, e) : r;
 }
 
 /* ---- rm, gc -------------------------------------------------------------------------------- */
@@ -186,7 +197,8 @@ static int do_rm(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	STRV_AUTO names = {0};
 	int64_t removed;
-	if (open_state(&st, in, e) < 0 || artifact_names(&st, arg(in, 0), NULL, &names, e) < 0 ||
+	if (open_state(&st, in, NULL, e) < 0 ||
+		artifact_names(&st, arg(in, 0), NULL, &names, e) < 0 ||
 		program_confirm(in, e, "remove %zu artifact%s of run %s", names.n,
 			names.n == 1 ? "" : "s", arg(in, 0)) < 0 ||
 		artifact_remove(&st, arg(in, 0), &removed, e) < 0)
@@ -194,21 +206,25 @@ static int do_rm(struct invocation *in, struct err *e)
 	return say_removed(in, removed, e);
 }
 
+struct gc {
+	int older;
+	bool unfetched;
+};
+
 static int do_gc(struct invocation *in, struct err *e)
 {
+	const struct gc *o = in->options;
 	STATE_AUTO st = {0};
-	long days;
 	int64_t removed;
-	if (!opt(in, "older")) {
+	if (o->older < 0) {
 		err_set(e, ERR_USAGE, "'--older DAYS' is missing");
 		return err_hint(e, "evctl-artifact gc --older 30");
 	}
-	if (opt_int(in, "older", 0, 0, 36500, &days, e) < 0 || open_state(&st, in, e) < 0 ||
-		program_confirm(in, e, "remove %s artifacts older than %ld day%s",
-			opt_flag(in, "unfetched") ? "all" : "fetched", days,
-			days == 1 ? "" : "s") < 0 ||
-		artifact_gc(&st, clock_real_ms() - days * DAY_MS, opt_flag(in, "unfetched"),
-			&removed, e) < 0)
+	if (open_state(&st, in, NULL, e) < 0 ||
+		program_confirm(in, e, "remove %s artifacts older than %d day%s",
+			o->unfetched ? "all" : "fetched", o->older, o->older == 1 ? "" : "s") < 0 ||
+		artifact_gc(&st, clock_real_ms() - o->older * DAY_MS, o->unfetched, &removed, e) <
+			0)
 		return -1;
 	return say_removed(in, removed, e);
 }
@@ -217,14 +233,17 @@ static int do_gc(struct invocation *in, struct err *e)
 
 static const struct column serve_columns[] = {{"LINK", "link"}, {NULL, NULL}};
 
+struct serve {
+	const char *buyer;
+	int port;
+};
+
 static int do_serve(struct invocation *in, struct err *e)
 {
+	const struct serve *o = in->options;
 	STATE_AUTO st = {0};
 	ARCHIVE_AUTO a = NULL;
-	const char *buyer = opt(in, "buyer");
-	long port;
-	if (opt_int(in, "port", 0, 0, 65535, &port, e) < 0 || open_state(&st, in, e) < 0 ||
-		archive_open(&a, &st, (int)port, buyer, e) < 0)
+	if (open_state(&st, in, o->buyer, e) < 0 || archive_open(&a, &st, o->port, o->buyer, e) < 0)
 		return -1;
 	output_say(in, "%s", archive_link(a));
 	if (in->output != OUTPUT_TEXT &&
@@ -244,23 +263,22 @@ static const struct arg_spec list_args[] = {{"RUN", NAME_RUN, NULL, true, false}
 static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
 static const struct arg_spec artifact_args[] = {
 	{"RUN", NAME_RUN, NULL, false, false}, {"NAME", NAME_ARTIFACT, NULL, false, false}, {NULL}};
-#define BUYER_OPTION                                                                     \
-	{                                                                                \
-		"buyer", 0, "B", "only what this buyer may see", NAME_BUYER, NULL, false \
-	}
-static const struct option_spec buyer_options[] = {BUYER_OPTION, {NULL}};
+#define OPT_BUYER(T) \
+	OPT_STR(T, buyer, "buyer", "B", "only what this buyer may see", .kind = NAME_BUYER)
+static const struct option_spec buyer_options[] = {OPT_BUYER(struct list), OPT_END(struct list)};
 static const struct option_spec get_options[] = {
-	{"to", 0, "FILE|DIR|-", "where to (the current directory; '-': stdout)", NAME_FILE, NULL,
-		false},
-	BUYER_OPTION, {NULL}};
+	OPT_STR(struct get, to, "to", "FILE|DIR|-", "where to (the current directory; '-': stdout)",
+		.kind = NAME_FILE),
+	OPT_BUYER(struct get), OPT_END(struct get)};
 static const struct option_spec gc_options[] = {
-	{"older", 0, "DAYS", "only those made so many days ago or before", NAME_NONE, NULL, false},
-	{"unfetched", 0, NULL, "those that no buyer has fetched, too", NAME_NONE, NULL, false},
-	{NULL}};
-
+	OPT_INT(struct gc, older, "older", "DAYS", "only those made so many days ago or before", -1,
+		0, 36500),
+	OPT_FLAG(struct gc, unfetched, "unfetched", "those that no buyer has fetched, too"),
+	OPT_END(struct gc)};
 static const struct option_spec serve_options[] = {
-	{"port", 0, "N", "listen on this port of 127.0.0.1 (any free one)", NAME_NONE, NULL, false},
-	BUYER_OPTION, {NULL}};
+	OPT_INT(struct serve, port, "port", "N", "listen on this port of 127.0.0.1 (any free one)",
+		0, 0, 65535),
+	OPT_BUYER(struct serve), OPT_END(struct serve)};
 
 static const struct verb verbs[] = {
 	{"list", "list artifacts, of one run or of all", list_args, buyer_options,

@@ -55,12 +55,16 @@ static void warn_short(const struct invocation *in, const char *env, const struc
 
 /* ---- add and what changes one -------------------------------------------------------------- */
 
-static int need_options(const struct invocation *in, const struct strv *hosts, struct err *e)
+struct add {
+	struct strv hosts;
+	const char *env, *auth, *connect_to, *ca_file;
+	bool allow_private, no_key, if_missing;
+	struct secret_source secret;
+};
+
+static int need_options(const struct invocation *in, const struct add *o, struct err *e)
 {
-	const char *lacks = !hosts->n	       ? "host"
-			    : !opt(in, "env")  ? "env"
-			    : !opt(in, "auth") ? "auth"
-					       : NULL;
+	const char *lacks = !o->hosts.n ? "host" : !o->env ? "env" : !o->auth ? "auth" : NULL;
 	if (!lacks)
 		return 0;
 	err_set(e, ERR_USAGE, "'--%s' is needed", lacks);
@@ -68,40 +72,30 @@ static int need_options(const struct invocation *in, const struct strv *hosts, s
 		e, "evctl-conn add %s --host api.x.example --env X_KEY --auth bearer", arg(in, 0));
 }
 
-static int check_key_options(const struct invocation *in, struct err *e)
-{
-	if (!opt_flag(in, "no-key") || (!opt_flag(in, "from-file") && !opt_flag(in, "from-fd")))
-		return 0;
-	return err_set(e, ERR_USAGE, "give a key or '--no-key', not both");
-}
-
 static int run_add(struct invocation *in, struct err *e)
 {
+	const struct add *o = in->options;
 	STATE_AUTO st = {0};
-	STRV_AUTO hosts = {0};
 	BUF_AUTO pem = {0};
 	SECRET_AUTO value = {0};
 	const char *name = arg(in, 0);
-	bool no_key = opt_flag(in, "no-key");
-	opt_all(in, "host", &hosts);
-	struct conn c = {.name = name,
-		.hosts = hosts,
-		.env = opt(in, "env"),
-		.auth = opt(in, "auth"),
-		.route = {opt_flag(in, "allow-private"), opt(in, "connect-to"), NULL}};
-	if (cli_state(&st, in, STATE_WRITE, e) < 0 || need_options(in, &hosts, e) < 0 ||
-		check_key_options(in, e) < 0 || conn_check(&c, e) < 0)
+	struct conn c = {.name = arg(in, 0),
+		.hosts = o->hosts,
+		.env = o->env,
+		.auth = o->auth,
+		.route = {o->allow_private, o->connect_to, NULL}};
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || need_options(in, o, e) < 0)
 		return -1;
-	if (opt(in, "ca-file")) {
-		if (capem_read(opt(in, "ca-file"), &pem, e) < 0)
-			return -1;
-		c.route.ca = buf_str(&pem);
-	}
+	if (o->no_key && secret_is_named(&o->secret))
+		return err_set(e, ERR_USAGE, "give a key or '--no-key', not both");
+	if (conn_check(&c, e) < 0 || (o->ca_file && capem_read(o->ca_file, &pem, e) < 0))
+		return -1;
+	c.route.ca = o->ca_file ? buf_str(&pem) : NULL;
 	bool exists = conn_exists(&st, name);
-	if (exists && opt_flag(in, "if-missing"))
+	if (exists && o->if_missing)
 		return report(in, &st, name, "there already; nothing changed", e);
 	/* Where it exists, conn_add() says so: before a key is asked for in vain. */
-	if (!exists && !no_key && cli_secret(in, "key", true, &value, e) < 0)
+	if (!exists && !o->no_key && cli_secret(in, &o->secret, "key", true, &value, e) < 0)
 		return -1;
 	if (conn_add(&st, &c, value.n ? &value : NULL, e) < 0)
 		return -1;
@@ -109,7 +103,7 @@ static int run_add(struct invocation *in, struct err *e)
 	char line[256];
 	snprintf(line, sizeof line,
 		"added connection %s: granted to nobody yet (evctl-conn grant %s E --payer %s)",
-		name, name, no_key ? "buyer" : "builder");
+		name, name, o->no_key ? "buyer" : "builder");
 	return report(in, &st, name, line, e);
 }
 
@@ -139,20 +133,22 @@ static int show_one(struct invocation *in, struct err *e)
 	return print_one(in, &st, c.name, e);
 }
 
+struct set {
+	struct strv hosts;
+	const char *env, *auth, *allow_private, *connect_to, *ca_file;
+};
+
 /* What is not named stays as it is. */
-static int change(const struct invocation *in, struct conn *c, const struct strv *hosts,
-	struct buf *pem, struct err *e)
+static int change(struct conn *c, const struct set *o, struct buf *pem, struct err *e)
 {
-	const char *private = opt(in, "allow-private"), *to = opt(in, "connect-to");
-	const char *ca = opt(in, "ca-file");
-	if (hosts->n)
-		c->hosts = *hosts;
-	if (opt(in, "env"))
-		c->env = opt(in, "env");
-	if (opt(in, "auth"))
-		c->auth = opt(in, "auth");
-	if (private)
-		c->route.allow_private = strcmp(private, "yes") == 0;
+	const char *to = o->connect_to, *ca = o->ca_file;
+	if (o->hosts.n)
+		c->hosts = o->hosts;
+	if (o->env)
+		c->env = o->env;
+	if (o->auth)
+		c->auth = o->auth;
+	option_yes(o->allow_private, &c->route.allow_private);
 	if (to)
 		c->route.connect_to = strcmp(to, "none") == 0 ? NULL : to;
 	if (ca && strcmp(ca, "none") != 0 && capem_read(ca, pem, e) < 0)
@@ -166,24 +162,27 @@ static int run_set(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	CONN_AUTO now = {0};
-	STRV_AUTO hosts = {0};
 	BUF_AUTO pem = {0};
 	if (find(&st, in, STATE_WRITE, &now, e) < 0)
 		return -1;
 	struct conn c = now;
-	opt_all(in, "host", &hosts);
-	if (change(in, &c, &hosts, &pem, e) < 0 || conn_set(&st, &c, e) < 0)
+	if (change(&c, in->options, &pem, e) < 0 || conn_set(&st, &c, e) < 0)
 		return -1;
 	return report(in, &st, c.name, "changed; the next call goes by it", e);
 }
 
+struct rotate {
+	struct secret_source secret;
+};
+
 static int run_rotate(struct invocation *in, struct err *e)
 {
+	const struct rotate *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	SECRET_AUTO value = {0};
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		cli_secret(in, "new key", true, &value, e) < 0 ||
+		cli_secret(in, &o->secret, "new key", true, &value, e) < 0 ||
 		conn_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	warn_short(in, c.env, &value);
@@ -212,26 +211,30 @@ static int find_both(
 	return expert_find(st, arg(in, 1), x, e);
 }
 
+struct grant {
+	const char *payer;
+};
+
 static int run_grant(struct invocation *in, struct err *e)
 {
+	const struct grant *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	bool changed;
 	char line[256];
-	const char *payer = opt(in, "payer");
-	if (!payer) {
+	if (!o->payer) {
 		err_set(e, ERR_USAGE,
 			"'--payer' is needed: whose key pays for this expert's calls");
 		return err_hint(
 			e, "evctl-conn grant %s %s --payer builder|buyer", arg(in, 0), arg(in, 1));
 	}
 	if (find_both(&st, in, &c, &x, e) < 0 ||
-		conn_grant(&st, &c, &x, strcmp(payer, "buyer") == 0, &changed, e) < 0)
+		conn_grant(&st, &c, &x, strcmp(o->payer, "buyer") == 0, &changed, e) < 0)
 		return -1;
 	snprintf(line, sizeof line, "%s %s to %s, paid for by %s",
 		changed ? "granted" : "was granted already:", c.name, x.name,
-		strcmp(payer, "buyer") == 0 ? "each buyer" : "the builder");
+		strcmp(o->payer, "buyer") == 0 ? "each buyer" : "the builder");
 	return report(in, &st, c.name, line, e);
 }
 
@@ -248,43 +251,50 @@ static int run_revoke(struct invocation *in, struct err *e)
 		e);
 }
 
-static int need_both(struct invocation *in, struct err *e)
+static int find_for_buyer(struct state *st, struct invocation *in, const char *expert,
+	const char *buyer, struct conn *c, struct expert *x, struct err *e)
 {
-	if (opt(in, "expert") && opt(in, "buyer"))
-		return 0;
-	err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
-	return err_hint(e, "evctl-conn %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
+	if (!expert || !buyer) {
+		err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
+		return err_hint(
+			e, "evctl-conn %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
+	}
+	return find(st, in, STATE_WRITE, c, e) < 0 ? -1 : expert_find(st, expert, x, e);
 }
 
-static int find_for_buyer(
-	struct state *st, struct invocation *in, struct conn *c, struct expert *x, struct err *e)
-{
-	if (need_both(in, e) < 0 || find(st, in, STATE_WRITE, c, e) < 0)
-		return -1;
-	return expert_find(st, opt(in, "expert"), x, e);
-}
+struct supply {
+	const char *expert, *buyer;
+	struct secret_source secret;
+};
 
 static int run_supply(struct invocation *in, struct err *e)
 {
+	const struct supply *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	SECRET_AUTO value = {0};
-	if (find_for_buyer(&st, in, &c, &x, e) < 0 || cli_secret(in, c.env, true, &value, e) < 0 ||
-		conn_supply(&st, &c, &x, opt(in, "buyer"), &value, e) < 0)
+	if (find_for_buyer(&st, in, o->expert, o->buyer, &c, &x, e) < 0 ||
+		cli_secret(in, &o->secret, c.env, true, &value, e) < 0 ||
+		conn_supply(&st, &c, &x, o->buyer, &value, e) < 0)
 		return -1;
 	warn_short(in, c.env, &value);
-	output_say(in, "supplied %s of %s for %s by %s", c.env, c.name, x.name, opt(in, "buyer"));
+	output_say(in, "supplied %s of %s for %s by %s", c.env, c.name, x.name, o->buyer);
 	return 0;
 }
 
+struct withdraw {
+	const char *expert, *buyer;
+};
+
 static int run_withdraw(struct invocation *in, struct err *e)
 {
+	const struct withdraw *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
-	if (find_for_buyer(&st, in, &c, &x, e) < 0 ||
-		conn_withdraw(&st, &c, &x, opt(in, "buyer"), e) < 0)
+	if (find_for_buyer(&st, in, o->expert, o->buyer, &c, &x, e) < 0 ||
+		conn_withdraw(&st, &c, &x, o->buyer, e) < 0)
 		return -1;
 	output_say(in, "withdrawn");
 	return 0;
@@ -300,9 +310,8 @@ static int unlocked(struct state *st, struct invocation *in, struct err *e)
 }
 
 /* "@F" is a file, "@-" stdin, all else the body itself. One byte over the cap tells of more. */
-static int read_data(const struct invocation *in, struct buf *b, struct err *e)
+static int read_data(const char *data, struct buf *b, struct err *e)
 {
-	const char *data = opt(in, "data");
 	b->limit = KB(LIMIT_API_REQUEST_KB) + 2;
 	if (!data)
 		return 0;
@@ -323,17 +332,16 @@ static bool in_source(void *ctx, const void *p, size_t n)
 	return source_find(ctx, p, n);
 }
 
-static int say_saved(const struct invocation *in, const struct broker_reply *r)
-{
-	output_say(in, "%s available as a run artifact (%zu bytes, %s): evctl-artifact get %s %s",
-		opt(in, "save"), r->bytes, r->type, r->run, opt(in, "save"));
-	return 0;
-}
+struct call {
+	struct strv headers;
+	const char *data, *buyer, *save;
+};
 
 static int print_reply(struct invocation *in, const struct broker_reply *r)
 {
+	const struct call *o = in->options;
 	if (in->output == OUTPUT_JSON) {
-		JSON_AUTO j = broker_reply_json(r, opt(in, "save"));
+		JSON_AUTO j = broker_reply_json(r, o->save);
 		json_object_set_new(j, "run", json_string(r->run));
 		json_object_set_new(j, "ms", json_integer(r->ms));
 		output_json_line(stdout, j, JSON_COMPACT);
@@ -343,8 +351,12 @@ static int print_reply(struct invocation *in, const struct broker_reply *r)
 		return printf("%s\n", r->run) < 0;
 	if (r->status < 200 || r->status > 299)
 		program_note(in, "the answer's status is %d", r->status);
-	if (r->saved)
-		return say_saved(in, r);
+	if (r->saved) {
+		output_say(in,
+			"%s available as a run artifact (%zu bytes, %s): evctl-artifact get %s %s",
+			o->save, r->bytes, r->type, r->run, o->save);
+		return 0;
+	}
 	output_text(stdout, buf_str(&r->body), r->body.len);
 	if (isatty(STDOUT_FILENO) && r->body.len && r->body.data[r->body.len - 1] != '\n')
 		putchar('\n');
@@ -353,24 +365,23 @@ static int print_reply(struct invocation *in, const struct broker_reply *r)
 
 static int call(struct invocation *in, struct state *st, const struct expert_view *v, struct err *e)
 {
-	STRV_AUTO headers = {0};
+	const struct call *o = in->options;
 	BUF_AUTO body = {0};
 	BROKER_REPLY_AUTO reply = {0};
 	struct broker b = {0};
 	struct source *source = source_new(&v->t);
-	opt_all(in, "header", &headers);
 	struct broker_call c = {.view = v,
 		.connection = arg(in, 1),
-		.buyer = opt(in, "buyer"),
+		.buyer = o->buyer,
 		.method = arg(in, 2),
 		.url = arg(in, 3),
-		.headers = &headers,
-		.has_body = opt(in, "data") != NULL,
-		.save = opt(in, "save"),
+		.headers = &o->headers,
+		.has_body = o->data != NULL,
+		.save = o->save,
 		.cancel_fd = -1,
 		.holds_source = in_source,
 		.ctx = source};
-	int r = source ? read_data(in, &body, e) : err_set(e, ERR_FAIL, "out of memory");
+	int r = source ? read_data(o->data, &body, e) : err_set(e, ERR_FAIL, "out of memory");
 	c.body = body.data;
 	c.nbody = body.len;
 	if (r == 0)
@@ -386,7 +397,8 @@ static int run_call(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
-	const char *buyer = opt(in, "buyer");
+	const struct call *o = in->options;
+	const char *buyer = o->buyer;
 	if (buyer && name_check("buyer", buyer, e) < 0)
 		return -1;
 	if (unlocked(&st, in, e) < 0 ||
@@ -398,14 +410,19 @@ static int run_call(struct invocation *in, struct err *e)
 static const struct column test_columns[] = {
 	{"HOST", "host"}, {"RESULT", "result"}, {"STATUS", "status"}, {"WHY", "why"}, {NULL, NULL}};
 
+struct test {
+	const char *path;
+};
+
 static int run_test(struct invocation *in, struct err *e)
 {
+	const struct test *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	bool all;
 	if (unlocked(&st, in, e) < 0 || conn_find(&st, arg(in, 0), &c, e) < 0)
 		return -1;
-	json_t *rows = broker_test(&st, &c, opt(in, "path") ? opt(in, "path") : "/", &all, e);
+	json_t *rows = broker_test(&st, &c, o->path ? o->path : "/", &all, e);
 	if (!rows)
 		return -1;
 	in->exit_code = all ? 0 : ERR_FINDINGS;
@@ -419,52 +436,58 @@ static const struct arg_spec name_arg[] = {{"NAME", NAME_CONNECTION, NULL, false
 static const struct arg_spec grant_args[] = {{"NAME", NAME_CONNECTION, NULL, false, false},
 	{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	{"host", 0, "HOST", "an exact host, NAME[:PORT]; may be given again", NAME_NONE, NULL,
-		true},
-	{"env", 0, "VAR", "the key's name, as buyers see it", NAME_NONE, NULL, false},
-	{"auth", 0, "STYLE", "bearer, or header:NAME", NAME_NONE, NULL, false},
-	{"allow-private", 0, NULL, "private addresses are fine", NAME_NONE, NULL, false},
-	{"connect-to", 0, "ADDR:PORT", "connect there instead of looking the names up", NAME_NONE,
-		NULL, false},
-	{"ca-file", 0, "PEM", "trust these certificates instead of the system's", NAME_FILE, NULL,
-		false},
-	{"no-key", 0, NULL, "no key of yours: each buyer brings one", NAME_NONE, NULL, false},
-	{"if-missing", 0, NULL, "do nothing if there is one of that name", NAME_NONE, NULL, false},
-	SECRET_OPTIONS, {NULL}};
+	OPT_LIST(struct add, hosts, "host", "HOST",
+		"an exact host, NAME[:PORT]; may be given again"),
+	OPT_STR(struct add, env, "env", "VAR", "the key's name, as buyers see it"),
+	OPT_STR(struct add, auth, "auth", "STYLE", "bearer, or header:NAME"),
+	OPT_FLAG(struct add, allow_private, "allow-private", "private addresses are fine"),
+	OPT_STR(struct add, connect_to, "connect-to", "ADDR:PORT",
+		"connect there instead of looking the names up"),
+	OPT_STR(struct add, ca_file, "ca-file", "PEM",
+		"trust these certificates instead of the system's", .kind = NAME_FILE),
+	OPT_FLAG(struct add, no_key, "no-key", "no key of yours: each buyer brings one"),
+	OPT_FLAG(struct add, if_missing, "if-missing", "do nothing if there is one of that name"),
+	SECRET_OPTIONS(struct add), OPT_END(struct add)};
 static const struct option_spec set_options[] = {
-	{"host", 0, "HOST", "these hosts instead; may be given again", NAME_NONE, NULL, true},
-	{"env", 0, "VAR", "the key's name, as buyers see it", NAME_NONE, NULL, false},
-	{"auth", 0, "STYLE", "bearer, or header:NAME", NAME_NONE, NULL, false},
-	{"allow-private", 0, "yes|no", "private addresses are fine", NAME_WORD, "yes|no", false},
-	{"connect-to", 0, "ADDR:PORT", "connect there ('none': look the names up)", NAME_NONE, NULL,
-		false},
-	{"ca-file", 0, "PEM", "trust these certificates ('none': the system's)", NAME_FILE, NULL,
-		false},
-	{NULL}};
-static const struct option_spec value_options[] = {SECRET_OPTIONS, {NULL}};
+	OPT_LIST(struct set, hosts, "host", "HOST", "these hosts instead; may be given again"),
+	OPT_STR(struct set, env, "env", "VAR", "the key's name, as buyers see it"),
+	OPT_STR(struct set, auth, "auth", "STYLE", "bearer, or header:NAME"),
+	OPT_WORD(struct set, allow_private, "allow-private", "yes|no", "private addresses are fine",
+		"yes|no"),
+	OPT_STR(struct set, connect_to, "connect-to", "ADDR:PORT",
+		"connect there ('none': look the names up)"),
+	OPT_STR(struct set, ca_file, "ca-file", "PEM",
+		"trust these certificates ('none': the system's)", .kind = NAME_FILE),
+	OPT_END(struct set)};
+static const struct option_spec rotate_options[] = {
+	SECRET_OPTIONS(struct rotate), OPT_END(struct rotate)};
 static const struct option_spec grant_options[] = {
-	{"payer", 0, "WHO", "whose key pays: builder or buyer", NAME_WORD, "builder|buyer", false},
-	{NULL}};
+	OPT_WORD(struct grant, payer, "payer", "WHO", "whose key pays: builder or buyer",
+		"builder|buyer"),
+	OPT_END(struct grant)};
 static const struct option_spec supply_options[] = {
-	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
-	{"buyer", 0, "B", "by this buyer ('builder' is you)", NAME_BUYER, NULL, false},
-	SECRET_OPTIONS, {NULL}};
+	OPT_STR(struct supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
+		.kind = NAME_BUYER),
+	SECRET_OPTIONS(struct supply), OPT_END(struct supply)};
 static const struct option_spec withdraw_options[] = {
-	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
-	{"buyer", 0, "B", "by this buyer", NAME_BUYER, NULL, false}, {NULL}};
+	OPT_STR(struct withdraw, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
+	OPT_END(struct withdraw)};
 
 static const struct arg_spec call_args[] = {{"E", NAME_EXPERT, NULL, false, false},
 	{"NAME", NAME_CONNECTION, NULL, false, false}, {"METHOD", NAME_NONE, NULL, false, false},
 	{"URL", NAME_NONE, NULL, false, false}, {NULL}};
 static const struct option_spec call_options[] = {
-	{"header", 0, "'N: V'", "a header to send; may be given again", NAME_NONE, NULL, true},
-	{"data", 0, "@F|TEXT", "the body: a file ('@-': stdin) or the text itself", NAME_NONE, NULL,
-		false},
-	{"buyer", 0, "B", "as this buyer", NAME_BUYER, NULL, false},
-	{"save", 0, "NAME", "keep a 2xx answer's body as a run artifact", NAME_NONE, NULL, false},
-	{NULL}};
+	OPT_LIST(struct call, headers, "header", "'N: V'", "a header to send; may be given again"),
+	OPT_STR(struct call, data, "data", "@F|TEXT",
+		"the body: a file ('@-': stdin) or the text itself"),
+	OPT_STR(struct call, buyer, "buyer", "B", "as this buyer", .kind = NAME_BUYER),
+	OPT_STR(struct call, save, "save", "NAME", "keep a 2xx answer's body as a run artifact"),
+	OPT_END(struct call)};
 static const struct option_spec test_options[] = {
-	{"path", 0, "PATH", "ask for this path instead of '/'", NAME_NONE, NULL, false}, {NULL}};
+	OPT_STR(struct test, path, "path", "PATH", "ask for this path instead of '/'"),
+	OPT_END(struct test)};
 
 static const struct verb verbs[] = {
 	{"add", "add a connection; the key comes by prompt, file or descriptor", new_name,
@@ -475,7 +498,7 @@ static const struct verb verbs[] = {
 	{"list", "list connections, keys masked", NULL, NULL, NULL, list_all},
 	{"show", "show one", name_arg, NULL, NULL, show_one},
 	{"set", "change hosts, env, auth, flags", name_arg, set_options, NULL, run_set},
-	{"rotate", "give a new key", name_arg, value_options, NULL, run_rotate},
+	{"rotate", "give a new key", name_arg, rotate_options, NULL, run_rotate},
 	{"rm", "remove one that no expert has", name_arg, NULL, NULL, run_rm},
 	{"test", "ask each host, harmlessly: reachable, unauthorised or refused", name_arg,
 		test_options, NULL, run_test},

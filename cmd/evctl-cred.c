@@ -39,36 +39,41 @@ static void warn_short(const struct invocation *in, const char *name, const stru
 			name, CRED_SHORT);
 }
 
+struct add {
+	const char *payer;
+	bool sealed, replace, if_missing;
+	struct secret_source secret;
+};
+
 static int run_add(struct invocation *in, struct err *e)
 {
+	const struct add *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
-	const char *name = arg(in, 0), *payer = opt(in, "payer");
-	bool buyer = payer && strcmp(payer, "buyer") == 0, sealed = opt_flag(in, "sealed");
-	bool replace = opt_flag(in, "replace");
+	const char *name = arg(in, 0);
+	bool buyer = o->payer && strcmp(o->payer, "buyer") == 0;
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || name_check_credential(name, e) < 0)
 		return -1;
-	if (cred_exists(&st, name) && opt_flag(in, "if-missing"))
+	if (cred_exists(&st, name) && o->if_missing)
 		return report(in, &st, name, "there already; nothing changed", e);
-	if (cred_exists(&st, name) && !replace) { /* before asking for a value in vain */
+	if (cred_exists(&st, name) && !o->replace) { /* before asking for a value in vain */
 		err_set(e, ERR_CONFLICT, "there is a credential '%s' already", name);
 		return err_hint(e, "evctl-cred rotate %s, or add --replace or --if-missing", name);
 	}
-	bool given = opt_flag(in, "from-file") || opt_flag(in, "from-fd");
-	if (buyer && given) {
+	if (buyer && secret_is_named(&o->secret)) {
 		err_set(e, ERR_USAGE, "with payer buyer each buyer supplies the value");
 		return err_hint(e, "evctl-cred supply %s --expert E --buyer builder", name);
 	}
-	if (!buyer && cli_secret(in, "value", sealed, &value, e) < 0)
+	if (!buyer && cli_secret(in, &o->secret, "value", o->sealed, &value, e) < 0)
 		return -1;
-	if (cred_add(&st, name, buyer, sealed, replace, buyer ? NULL : &value, e) < 0)
+	if (cred_add(&st, name, buyer, o->sealed, o->replace, buyer ? NULL : &value, e) < 0)
 		return -1;
 	warn_short(in, name, &value);
 	char line[256];
 	snprintf(line, sizeof line,
 		"added credential %s: No hosts bound yet (evctl-host add HOST --bind %s)", name,
 		name);
-	return report(in, &st, name, replace ? "replaced" : line, e);
+	return report(in, &st, name, o->replace ? "replaced" : line, e);
 }
 
 static int run_list(struct invocation *in, struct err *e)
@@ -97,13 +102,18 @@ static int run_show(struct invocation *in, struct err *e)
 	return print_one(in, &st, c.name, e);
 }
 
+struct rotate {
+	struct secret_source secret;
+};
+
 static int run_rotate(struct invocation *in, struct err *e)
 {
+	const struct rotate *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		cli_secret(in, "new value", c.sealed, &value, e) < 0 ||
+		cli_secret(in, &o->secret, "new value", c.sealed, &value, e) < 0 ||
 		cred_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	warn_short(in, c.name, &value);
@@ -121,16 +131,20 @@ static int run_payer(struct invocation *in, struct err *e)
 		buyer ? "each buyer supplies the value now" : "the stored value is used now", e);
 }
 
+struct set {
+	const char *sealed;
+};
+
 static int run_set(struct invocation *in, struct err *e)
 {
+	const struct set *o = in->options;
 	STATE_AUTO st = {0};
 	struct cred c;
-	const char *word = opt(in, "sealed");
-	if (!word) {
+	if (!o->sealed) {
 		err_set(e, ERR_USAGE, "nothing to set");
 		return err_hint(e, "evctl-cred set NAME --sealed yes|no");
 	}
-	bool sealed = strcmp(word, "yes") == 0;
+	bool sealed = strcmp(o->sealed, "yes") == 0;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 || cred_set_sealed(&st, &c, sealed, e) < 0)
 		return -1;
 	return report(in, &st, c.name, sealed ? "sealed" : "no longer sealed", e);
@@ -148,34 +162,46 @@ static int run_rm(struct invocation *in, struct err *e)
 	return 0;
 }
 
-static int need_both(struct invocation *in, struct err *e)
+static int need_both(
+	const struct invocation *in, const char *expert, const char *buyer, struct err *e)
 {
-	if (opt(in, "expert") && opt(in, "buyer"))
+	if (expert && buyer)
 		return 0;
 	err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
 	return err_hint(e, "evctl-cred %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
 }
 
+struct supply {
+	const char *expert, *buyer;
+	struct secret_source secret;
+};
+
 static int run_supply(struct invocation *in, struct err *e)
 {
+	const struct supply *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
-	if (need_both(in, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		cli_secret(in, "value", c.sealed, &value, e) < 0 ||
-		cred_supply(&st, &c, opt(in, "expert"), opt(in, "buyer"), &value, e) < 0)
+	if (need_both(in, o->expert, o->buyer, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
+		cli_secret(in, &o->secret, "value", c.sealed, &value, e) < 0 ||
+		cred_supply(&st, &c, o->expert, o->buyer, &value, e) < 0)
 		return -1;
 	warn_short(in, c.name, &value);
-	output_say(in, "supplied %s for %s by %s", c.name, opt(in, "expert"), opt(in, "buyer"));
+	output_say(in, "supplied %s for %s by %s", c.name, o->expert, o->buyer);
 	return 0;
 }
 
+struct withdraw {
+	const char *expert, *buyer;
+};
+
 static int run_withdraw(struct invocation *in, struct err *e)
 {
+	const struct withdraw *o = in->options;
 	STATE_AUTO st = {0};
 	struct cred c;
-	if (need_both(in, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		cred_withdraw(&st, &c, opt(in, "expert"), opt(in, "buyer"), e) < 0)
+	if (need_both(in, o->expert, o->buyer, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
+		cred_withdraw(&st, &c, o->expert, o->buyer, e) < 0)
 		return -1;
 	output_say(in, "withdrawn");
 	return 0;
@@ -186,23 +212,27 @@ static const struct arg_spec name_arg[] = {{"NAME", NAME_CREDENTIAL, NULL, false
 static const struct arg_spec payer_args[] = {{"NAME", NAME_CREDENTIAL, NULL, false, false},
 	{"stored|buyer", NAME_WORD, "stored|buyer", false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	{"payer", 0, "WHO", "stored (yours, the default) or buyer", NAME_WORD, "stored|buyer",
-		false},
-	{"sealed", 0, NULL, "the code gets a stand-in, the gate swaps the value in", NAME_NONE,
-		NULL, false},
-	{"replace", 0, NULL, "replace one of that name", NAME_NONE, NULL, false},
-	{"if-missing", 0, NULL, "do nothing if there is one of that name", NAME_NONE, NULL, false},
-	SECRET_OPTIONS, {NULL}};
-static const struct option_spec value_options[] = {SECRET_OPTIONS, {NULL}};
+	OPT_WORD(struct add, payer, "payer", "WHO", "stored (yours, the default) or buyer",
+		"stored|buyer"),
+	OPT_FLAG(struct add, sealed, "sealed",
+		"the code gets a stand-in, the gate swaps the value in"),
+	OPT_FLAG(struct add, replace, "replace", "replace one of that name"),
+	OPT_FLAG(struct add, if_missing, "if-missing", "do nothing if there is one of that name"),
+	SECRET_OPTIONS(struct add), OPT_END(struct add)};
+static const struct option_spec rotate_options[] = {
+	SECRET_OPTIONS(struct rotate), OPT_END(struct rotate)};
 static const struct option_spec set_options[] = {
-	{"sealed", 0, "yes|no", "seal it, or stop that", NAME_WORD, "yes|no", false}, {NULL}};
+	OPT_WORD(struct set, sealed, "sealed", "yes|no", "seal it, or stop that", "yes|no"),
+	OPT_END(struct set)};
 static const struct option_spec supply_options[] = {
-	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
-	{"buyer", 0, "B", "by this buyer ('builder' is you)", NAME_BUYER, NULL, false},
-	SECRET_OPTIONS, {NULL}};
+	OPT_STR(struct supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
+		.kind = NAME_BUYER),
+	SECRET_OPTIONS(struct supply), OPT_END(struct supply)};
 static const struct option_spec withdraw_options[] = {
-	{"expert", 0, "E", "for this expert", NAME_EXPERT, NULL, false},
-	{"buyer", 0, "B", "by this buyer", NAME_BUYER, NULL, false}, {NULL}};
+	OPT_STR(struct withdraw, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
+	OPT_END(struct withdraw)};
 
 static const struct verb verbs[] = {
 	{"add", "add a credential; the value comes by prompt, file or descriptor", new_name,
@@ -211,7 +241,7 @@ static const struct verb verbs[] = {
 		run_add},
 	{"list", "list credentials, values masked", NULL, NULL, NULL, run_list},
 	{"show", "show one", name_arg, NULL, NULL, run_show},
-	{"rotate", "give a new value", name_arg, value_options, NULL, run_rotate},
+	{"rotate", "give a new value", name_arg, rotate_options, NULL, run_rotate},
 	{"payer", "say whose value is used", payer_args, NULL, NULL, run_payer},
 	{"set", "change flags", name_arg, set_options, NULL, run_set},
 	{"rm", "remove one that nothing uses", name_arg, NULL, NULL, run_rm},

@@ -46,15 +46,20 @@ static void print_report(
 		in, "fixed%s%s", isatty(STDOUT_FILENO) ? "   " : "\t", json_string_value(word));
 }
 
+struct check {
+	bool fix;
+};
+
 static int run(struct invocation *in, struct err *e)
 {
+	const struct check *o = in->options;
 	JSON_AUTO rows = json_array();
 	JSON_AUTO fixed = json_array();
 	PLACE_AUTO place = {0};
 	size_t i, findings = 0;
 	json_t *row;
 	if (cli_place(in, &place, e) < 0 || health_machine(rows, e) < 0 ||
-		health_state(&place, opt_flag(in, "fix"), rows, fixed, e) < 0)
+		health_state(&place, o->fix, rows, fixed, e) < 0)
 		return -1;
 	json_array_foreach(rows, i, row) findings += !json_is_true(json_object_get(row, "ok"));
 	print_report(in, rows, fixed, findings);
@@ -63,7 +68,7 @@ static int run(struct invocation *in, struct err *e)
 }
 
 static const struct option_spec options[] = {
-	{"fix", 0, NULL, "mend what is safe to mend", NAME_NONE, NULL, false}, {NULL}};
+	OPT_FLAG(struct check, fix, "fix", "mend what is safe to mend"), OPT_END(struct check)};
 static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl-doctor",

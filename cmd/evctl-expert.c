@@ -207,12 +207,17 @@ static int show_diff(const struct invocation *in, struct state *st, const char *
 	return 0;
 }
 
+struct show {
+	bool diff;
+};
+
 static int run_show(struct invocation *in, struct err *e)
 {
+	const struct show *o = in->options;
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	if (opt_flag(in, "diff"))
+	if (o->diff)
 		return show_diff(in, &st, arg(in, 0), e);
 	return print_one(in, &st, arg(in, 0), e);
 }
@@ -230,8 +235,13 @@ static int run_versions(struct invocation *in, struct err *e)
 	return rows ? output_list(in, columns, rows, e) : -1;
 }
 
+struct listing {
+	bool markdown;
+};
+
 static int run_listing(struct invocation *in, struct err *e)
 {
+	const struct listing *o = in->options;
 	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
@@ -249,7 +259,7 @@ static int run_listing(struct invocation *in, struct err *e)
 		return -1;
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns, listing, e);
-	if (opt_flag(in, "markdown") || (in->output_word && strcmp(in->output_word, "text") != 0))
+	if (o->markdown || (in->common.output && strcmp(in->common.output, "text") != 0))
 		listing_markdown(listing, &text);
 	else
 		listing_text(listing, &text);
@@ -261,10 +271,14 @@ static int run_listing(struct invocation *in, struct err *e)
 /* ---- making and changing -----------------------------------------------------------------------
  */
 
-static int need_dir(const struct invocation *in, const char **dir, struct err *e)
+struct create {
+	const char *dir;
+	bool if_missing;
+};
+
+static int need_dir(const struct invocation *in, const char *dir, struct err *e)
 {
-	*dir = opt(in, "dir");
-	if (*dir && **dir)
+	if (dir)
 		return 0;
 	err_set(e, ERR_USAGE, "missing option: --dir DIR");
 	return err_hint(e, "%s %s %s --dir DIR", in->program->name, in->verb->name, arg(in, 0));
@@ -297,30 +311,36 @@ static int run_create(struct invocation *in, struct err *e)
 	STR_AUTO real = NULL;
 	BUF_AUTO line = {0};
 	struct err quiet = {0};
-	const char *name = arg(in, 0), *dir;
-	if (name_check("expert", name, e) < 0 || need_dir(in, &dir, e) < 0 ||
+	const struct create *o = in->options;
+	const char *name = arg(in, 0);
+	if (name_check("expert", name, e) < 0 || need_dir(in, o->dir, e) < 0 ||
 		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
-	if (opt_flag(in, "if-missing") && expert_find(&st, name, &x, &quiet) == 0)
+	if (o->if_missing && expert_find(&st, name, &x, &quiet) == 0)
 		return report(in, &st, name, "there already; nothing changed", e);
-	if (read_named(in, &st, name, dir, &real, &m, e) < 0 || expert_create(&st, real, &m, e) < 0)
+	if (read_named(in, &st, name, o->dir, &real, &m, e) < 0 ||
+		expert_create(&st, real, &m, e) < 0)
 		return -1;
 	buf_addf(&line, "created expert %s: %zu tool%s, %zu host%s attached", name, m.ntools,
 		m.ntools == 1 ? "" : "s", m.hosts.n, m.hosts.n == 1 ? "" : "s");
 	return report(in, &st, name, buf_str(&line), e);
 }
 
+struct set {
+	const char *dir;
+};
+
 static int run_set(struct invocation *in, struct err *e)
 {
+	const struct set *o = in->options;
 	STATE_AUTO st = {0};
 	MANIFEST_AUTO m = {0};
 	EXPERT_AUTO x = {0};
 	STR_AUTO real = NULL;
 	BUF_AUTO line = {0};
-	const char *dir;
-	if (need_dir(in, &dir, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0 ||
+	if (need_dir(in, o->dir, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0 ||
 		expert_find(&st, arg(in, 0), &x, e) < 0 ||
-		read_named(in, &st, x.name, dir, &real, &m, e) < 0 ||
+		read_named(in, &st, x.name, o->dir, &real, &m, e) < 0 ||
 		expert_set_dir(&st, &x, real, &m, e) < 0)
 		return -1;
 	buf_addf(&line, "expert %s now lives in %s", x.name, real);
@@ -432,8 +452,13 @@ static int print_published(const struct invocation *in, const char *name, int ve
 	return 0;
 }
 
+struct publish {
+	bool force;
+};
+
 static int run_publish(struct invocation *in, struct err *e)
 {
+	const struct publish *o = in->options;
 	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
 	int version;
@@ -444,7 +469,7 @@ static int run_publish(struct invocation *in, struct err *e)
 	if (!verdict)
 		return -1;
 	bool red = strcmp(verify_status(verdict), "red") == 0;
-	if (red && !opt_flag(in, "force"))
+	if (red && !o->force)
 		return refuse_red(&v, verdict, e);
 	if (red)
 		json_array_insert_new(
@@ -532,20 +557,23 @@ static const struct arg_spec expert_version[] = {{"EXPERT", NAME_EXPERT, NULL, f
 	{"VERSION", NAME_VERSION, NULL, false, false}, {NULL}};
 
 static const struct option_spec create_options[] = {
-	{"dir", 0, "DIR", "the directory with expert.yaml and the code", NAME_DIR, NULL, false},
-	{"if-missing", 0, NULL, "do nothing if there is one already", NAME_NONE, NULL, false},
-	{NULL}};
+	OPT_STR(struct create, dir, "dir", "DIR", "the directory with expert.yaml and the code",
+		.kind = NAME_DIR),
+	OPT_FLAG(struct create, if_missing, "if-missing", "do nothing if there is one already"),
+	OPT_END(struct create)};
 static const struct option_spec set_options[] = {
-	{"dir", 0, "DIR", "where its expert.yaml and code are now", NAME_DIR, NULL, false}, {NULL}};
+	OPT_STR(struct set, dir, "dir", "DIR", "where its expert.yaml and code are now",
+		.kind = NAME_DIR),
+	OPT_END(struct set)};
 static const struct option_spec show_options[] = {
-	{"diff", 0, NULL, "what differs between the published version and the draft", NAME_NONE,
-		NULL, false},
-	{NULL}};
+	OPT_FLAG(struct show, diff, "diff",
+		"what differs between the published version and the draft"),
+	OPT_END(struct show)};
 static const struct option_spec publish_options[] = {
-	{"force", 0, NULL, "publish in spite of a red verdict, flagged", NAME_NONE, NULL, false},
-	{NULL}};
+	OPT_FLAG(struct publish, force, "force", "publish in spite of a red verdict, flagged"),
+	OPT_END(struct publish)};
 static const struct option_spec listing_options[] = {
-	{"markdown", 0, NULL, "as Markdown", NAME_NONE, NULL, false}, {NULL}};
+	OPT_FLAG(struct listing, markdown, "markdown", "as Markdown"), OPT_END(struct listing)};
 
 static const struct verb verbs[] = {
 	{"create", "make an expert of a directory; its `hosts:` are attached", new_expert,

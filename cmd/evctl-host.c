@@ -49,8 +49,14 @@ static void note_private(const struct invocation *in, const char *text, const st
 			r->connect_to, text);
 }
 
+struct add {
+	const char *bind, *connect_to, *ca_file;
+	bool allow_private, plain, if_missing;
+};
+
 static int run_add(struct invocation *in, struct err *e)
 {
+	const struct add *o = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
 	HOST_AUTO named = {0};
@@ -58,21 +64,21 @@ static int run_add(struct invocation *in, struct err *e)
 	struct err quiet = {0};
 	struct cred c;
 	char text[HOST_TEXT_MAX], line[512];
-	const char *bind = opt(in, "bind"), *ca = opt(in, "ca-file");
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_parse(arg(in, 0), &named, e) < 0)
 		return -1;
 	host_text(&named, text);
-	if (opt_flag(in, "if-missing") && host_find(&st, text, &old, &quiet) == 0)
+	if (o->if_missing && host_find(&st, text, &old, &quiet) == 0)
 		return report(in, &st, text, "there already; nothing changed", e);
-	if ((ca && capem_read(ca, &pem, e) < 0) || (bind && cred_find(&st, bind, &c, e) < 0))
+	if ((o->ca_file && capem_read(o->ca_file, &pem, e) < 0) ||
+		(o->bind && cred_find(&st, o->bind, &c, e) < 0))
 		return -1;
-	struct host h = {named.name, named.port, opt_flag(in, "plain"),
-		{opt_flag(in, "allow-private"), opt(in, "connect-to"), ca ? buf_str(&pem) : NULL}};
-	if (host_add(&st, &h, bind ? &c : NULL, e) < 0)
+	struct host h = {named.name, named.port, o->plain,
+		{o->allow_private, o->connect_to, o->ca_file ? buf_str(&pem) : NULL}};
+	if (host_add(&st, &h, o->bind ? &c : NULL, e) < 0)
 		return -1;
 	note_private(in, text, &h.route);
-	if (bind)
-		snprintf(line, sizeof line, "added host %s, bound to %s", text, bind);
+	if (o->bind)
+		snprintf(line, sizeof line, "added host %s, bound to %s", text, o->bind);
 	else
 		snprintf(line, sizeof line, "added host %s: egress only", text);
 	return report(in, &st, text, line, e);
@@ -104,15 +110,13 @@ static int run_show(struct invocation *in, struct err *e)
 	return print_one(in, &st, &h, e);
 }
 
-static void set_bool(struct invocation *in, const char *name, bool *flag)
-{
-	const char *word = opt(in, name);
-	if (word)
-		*flag = strcmp(word, "yes") == 0;
-}
+struct set {
+	const char *allow_private, *plain, *connect_to, *ca_file;
+};
 
 static int run_set(struct invocation *in, struct err *e)
 {
+	const struct set *o = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
 	BOUND_HOST_AUTO now = {0};
@@ -121,9 +125,9 @@ static int run_set(struct invocation *in, struct err *e)
 		return -1;
 	struct host h = now.host;
 	host_text(&h, text);
-	set_bool(in, "allow-private", &h.route.allow_private);
-	set_bool(in, "plain", &h.plain);
-	const char *to = opt(in, "connect-to"), *ca = opt(in, "ca-file");
+	option_yes(o->allow_private, &h.route.allow_private);
+	option_yes(o->plain, &h.plain);
+	const char *to = o->connect_to, *ca = o->ca_file;
 	if (to)
 		h.route.connect_to = strcmp(to, "none") == 0 ? NULL : to;
 	if (ca && strcmp(ca, "none") != 0 && capem_read(ca, &pem, e) < 0)
@@ -153,23 +157,25 @@ static int run_rm(struct invocation *in, struct err *e)
 static const struct arg_spec new_host[] = {{"HOST", NAME_NONE, NULL, false, false}, {NULL}};
 static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST, NULL, false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	{"bind", 0, "CRED", "the credential that it injects", NAME_CREDENTIAL, NULL, false},
-	{"allow-private", 0, NULL, "private addresses are fine", NAME_NONE, NULL, false},
-	{"plain", 0, NULL, "keys may go over plain HTTP", NAME_NONE, NULL, false},
-	{"connect-to", 0, "ADDR:PORT", "connect there instead of looking the name up", NAME_NONE,
-		NULL, false},
-	{"ca-file", 0, "PEM", "trust these certificates instead of the system's", NAME_FILE, NULL,
-		false},
-	{"if-missing", 0, NULL, "do nothing if there is one already", NAME_NONE, NULL, false},
-	{NULL}};
+	OPT_STR(struct add, bind, "bind", "CRED", "the credential that it injects",
+		.kind = NAME_CREDENTIAL),
+	OPT_FLAG(struct add, allow_private, "allow-private", "private addresses are fine"),
+	OPT_FLAG(struct add, plain, "plain", "keys may go over plain HTTP"),
+	OPT_STR(struct add, connect_to, "connect-to", "ADDR:PORT",
+		"connect there instead of looking the name up"),
+	OPT_STR(struct add, ca_file, "ca-file", "PEM",
+		"trust these certificates instead of the system's", .kind = NAME_FILE),
+	OPT_FLAG(struct add, if_missing, "if-missing", "do nothing if there is one already"),
+	OPT_END(struct add)};
 static const struct option_spec set_options[] = {
-	{"allow-private", 0, "yes|no", "private addresses are fine", NAME_WORD, "yes|no", false},
-	{"plain", 0, "yes|no", "keys may go over plain HTTP", NAME_WORD, "yes|no", false},
-	{"connect-to", 0, "ADDR:PORT", "connect there ('none': look the name up)", NAME_NONE, NULL,
-		false},
-	{"ca-file", 0, "PEM", "trust these certificates ('none': the system's)", NAME_FILE, NULL,
-		false},
-	{NULL}};
+	OPT_WORD(struct set, allow_private, "allow-private", "yes|no", "private addresses are fine",
+		"yes|no"),
+	OPT_WORD(struct set, plain, "plain", "yes|no", "keys may go over plain HTTP", "yes|no"),
+	OPT_STR(struct set, connect_to, "connect-to", "ADDR:PORT",
+		"connect there ('none': look the name up)"),
+	OPT_STR(struct set, ca_file, "ca-file", "PEM",
+		"trust these certificates ('none': the system's)", .kind = NAME_FILE),
+	OPT_END(struct set)};
 
 static const struct verb verbs[] = {{"add", "declare a host: NAME[:PORT] or *.NAME[:PORT]",
 					    new_host, add_options, NULL, run_add},

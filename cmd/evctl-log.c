@@ -32,14 +32,18 @@ static int open_state(struct state *st, const struct invocation *in, struct err 
 	return 0;
 }
 
+struct runs {
+	const char *expert, *buyer;
+	int limit;
+};
+
 static int do_runs(struct invocation *in, struct err *e)
 {
+	const struct runs *o = in->options;
 	STATE_AUTO st = {0};
-	long limit;
-	if (opt_int(in, "limit", 0, 1, 1000000000, &limit, e) < 0 || open_state(&st, in, e) < 0)
+	if (open_state(&st, in, e) < 0)
 		return -1;
-	const struct run_filter f = {
-		.expert = opt(in, "expert"), .buyer = opt(in, "buyer"), .limit = limit};
+	const struct run_filter f = {.expert = o->expert, .buyer = o->buyer, .limit = o->limit};
 	json_t *rows = run_list(&st, &f, e);
 	return rows ? output_list(in, run_columns, rows, e) : -1;
 }
@@ -260,8 +264,13 @@ static int show_input(struct state *st, const char *id, struct err *e)
 	return 0;
 }
 
+struct show {
+	bool input;
+};
+
 static int do_show(struct invocation *in, struct err *e)
 {
+	const struct show *o = in->options;
 	STATE_AUTO st = {0};
 	const char *id = arg(in, 0);
 	if (open_state(&st, in, e) < 0)
@@ -269,7 +278,7 @@ static int do_show(struct invocation *in, struct err *e)
 	JSON_AUTO run = run_show(&st, id, e);
 	if (!run || state_unlock(&st, e) < 0)
 		return -1;
-	if (opt_flag(in, "input") && in->output == OUTPUT_TEXT)
+	if (o->input && in->output == OUTPUT_TEXT)
 		return show_input(&st, id, e);
 	json_t *events = run_events(&st, id, e);
 	if (!events)
@@ -277,7 +286,7 @@ static int do_show(struct invocation *in, struct err *e)
 	json_object_set_new(run, "egress", events);
 	if (has_ended(run) && add_sealed(&st, run, id, false, e) < 0)
 		return -1;
-	if (opt_flag(in, "input") && add_sealed(&st, run, id, true, e) < 0)
+	if (o->input && add_sealed(&st, run, id, true, e) < 0)
 		return -1;
 	return print_run(in, run, e);
 }
@@ -307,12 +316,17 @@ static int verify_audit(struct invocation *in, struct state *st, struct err *e)
 		in, verified_columns, json_pack("{s:I,s:b}", "rows", (json_int_t)rows, "ok", 1), e);
 }
 
+struct audit {
+	bool verify;
+};
+
 static int do_audit(struct invocation *in, struct err *e)
 {
+	const struct audit *o = in->options;
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	if (opt_flag(in, "verify"))
+	if (o->verify)
 		return verify_audit(in, &st, e);
 	json_t *rows = audit_list(&st, e);
 	return rows ? output_list(in, audit_columns, rows, e) : -1;
@@ -326,36 +340,44 @@ static int print_line(void *ctx, const json_t *line)
 	return ferror(stdout) ? -1 : 0;
 }
 
+struct export
+{
+	const char *since;
+	struct strv kinds;
+};
+
 static int do_export(struct invocation *in, struct err *e)
 {
+	const struct export *o = in->options;
 	STATE_AUTO st = {0};
-	STRV_AUTO kinds = {0};
 	struct logexport x = {.line = print_line};
-	const char *since = opt(in, "since");
-	opt_all(in, "kind", &kinds);
-	x.runs = !kinds.n || strv_has(&kinds, "run");
-	x.egress = !kinds.n || strv_has(&kinds, "egress");
-	x.audit = !kinds.n || strv_has(&kinds, "audit");
-	if ((since && logexport_time(since, &x.since, e) < 0) || open_state(&st, in, e) < 0)
+	x.runs = !o->kinds.n || strv_has(&o->kinds, "run");
+	x.egress = !o->kinds.n || strv_has(&o->kinds, "egress");
+	x.audit = !o->kinds.n || strv_has(&o->kinds, "audit");
+	if ((o->since && logexport_time(o->since, &x.since, e) < 0) || open_state(&st, in, e) < 0)
 		return -1;
 	return logexport(&st, &x, e);
 }
 
 static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
 
+struct gc {
+	int older;
+};
+
 static int do_gc(struct invocation *in, struct err *e)
 {
+	const struct gc *o = in->options;
 	STATE_AUTO st = {0};
-	long days;
 	int64_t removed;
-	if (!opt(in, "older")) {
+	if (o->older < 0) {
 		err_set(e, ERR_USAGE, "'--older DAYS' is missing");
 		return err_hint(e, "evctl-log gc --older 30");
 	}
-	if (opt_int(in, "older", 0, 0, 36500, &days, e) < 0 || open_state(&st, in, e) < 0 ||
-		program_confirm(in, e, "remove logs and inputs of runs older than %ld day%s", days,
-			days == 1 ? "" : "s") < 0 ||
-		run_gc_logs(&st, clock_real_ms() - days * DAY_MS, &removed, e) < 0)
+	if (open_state(&st, in, e) < 0 ||
+		program_confirm(in, e, "remove logs and inputs of runs older than %d day%s",
+			o->older, o->older == 1 ? "" : "s") < 0 ||
+		run_gc_logs(&st, clock_real_ms() - o->older * DAY_MS, &removed, e) < 0)
 		return -1;
 	output_say(in, "removed %lld", (long long)removed);
 	if (in->output == OUTPUT_TEXT)
@@ -366,22 +388,26 @@ static int do_gc(struct invocation *in, struct err *e)
 
 static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
 static const struct option_spec runs_options[] = {
-	{"expert", 0, "E", "only of this expert", NAME_EXPERT, NULL, false},
-	{"buyer", 0, "B", "only of this buyer", NAME_BUYER, NULL, false},
-	{"limit", 0, "N", "only the newest N", NAME_NONE, NULL, false}, {NULL}};
+	OPT_STR(struct runs, expert, "expert", "E", "only of this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct runs, buyer, "buyer", "B", "only of this buyer", .kind = NAME_BUYER),
+	OPT_INT(struct runs, limit, "limit", "N", "only the newest N", 0, 1, 1000000000),
+	OPT_END(struct runs)};
 static const struct option_spec show_options[] = {
-	{"input", 0, NULL, "show what the tool was given", NAME_NONE, NULL, false}, {NULL}};
+	OPT_FLAG(struct show, input, "input", "show what the tool was given"),
+	OPT_END(struct show)};
 static const struct option_spec audit_options[] = {
-	{"verify", 0, NULL, "check that the chain holds", NAME_NONE, NULL, false}, {NULL}};
+	OPT_FLAG(struct audit, verify, "verify", "check that the chain holds"),
+	OPT_END(struct audit)};
 static const struct option_spec export_options[] = {
-	{"kind", 0, "KIND", "only these; may be given again", NAME_WORD, "run|egress|audit", true},
-	{"since", 0, "TIME", "of this time (UTC) and later: 2026-01-31[T12:00:05Z]", NAME_NONE,
-		NULL, false},
-	{NULL}};
+	OPT_LIST(struct export, kinds, "kind", "KIND", "only these; may be given again",
+		.kind = NAME_WORD, .choices = "run|egress|audit"),
+	OPT_STR(struct export, since, "since", "TIME",
+		"of this time (UTC) and later: 2026-01-31[T12:00:05Z]"),
+	OPT_END(struct export)};
 static const struct option_spec gc_options[] = {
-	{"older", 0, "DAYS", "of runs that ended so many days ago or before", NAME_NONE, NULL,
-		false},
-	{NULL}};
+	OPT_INT(struct gc, older, "older", "DAYS", "of runs that ended so many days ago or before",
+		-1, 0, 36500),
+	OPT_END(struct gc)};
 
 static const struct verb verbs[] = {
 	{"runs", "list runs, newest first", NULL, runs_options,

@@ -15,19 +15,36 @@
 
 /* ---- what is asked ------------------------------------------------------------------------- */
 
+struct order {
+	const char *input, *input_file, *calls, *buyer, *session, *outputs;
+	struct strv args;
+	int version, timeout;
+	bool draft, debug;
+};
+
 static int check_combination(const struct invocation *in, struct err *e)
 {
-	static const char *const pairs[][2] = {{"input", "input-file"}, {"input", "arg"},
-		{"input-file", "arg"}, {"draft", "version"}, {"calls", "input"},
-		{"calls", "input-file"}, {"calls", "arg"}};
+	const struct order *o = in->options;
+	const struct {
+		bool both;
+		const char *one, *other;
+	} pairs[] = {
+		{o->input && o->input_file, "input", "input-file"},
+		{o->input && o->args.n, "input", "arg"},
+		{o->input_file && o->args.n, "input-file", "arg"},
+		{o->draft && o->version != EXPERT_DEFAULT, "draft", "version"},
+		{o->calls && o->input, "calls", "input"},
+		{o->calls && o->input_file, "calls", "input-file"},
+		{o->calls && o->args.n, "calls", "arg"},
+	};
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-		if (!opt_flag(in, pairs[i][0]) || !opt_flag(in, pairs[i][1]))
+		if (!pairs[i].both)
 			continue;
-		err_set(e, ERR_USAGE, "'--%s' and '--%s' do not go together", pairs[i][0],
-			pairs[i][1]);
+		err_set(e, ERR_USAGE, "'--%s' and '--%s' do not go together", pairs[i].one,
+			pairs[i].other);
 		return err_hint(e, "give one of them");
 	}
-	if (opt_flag(in, "calls") != (arg(in, 1) != NULL))
+	if ((o->calls != NULL) != (arg(in, 1) != NULL))
 		return 0;
 	if (arg(in, 1)) {
 		err_set(e, ERR_USAGE, "with '--calls' each line names its tool");
@@ -35,15 +52,6 @@ static int check_combination(const struct invocation *in, struct err *e)
 	}
 	err_set(e, ERR_USAGE, "missing argument: TOOL");
 	return err_hint(e, "its tools: evctl-expert listing %s", arg(in, 0));
-}
-
-static int version_of(const struct invocation *in, int *out, struct err *e)
-{
-	long n;
-	if (opt_int(in, "version", EXPERT_DEFAULT, 1, 1000000000, &n, e) < 0)
-		return -1;
-	*out = opt_flag(in, "draft") ? EXPERT_DRAFT : (int)n;
-	return 0;
 }
 
 static int read_input_file(const char *path, struct buf *b, struct err *e)
@@ -102,29 +110,21 @@ static int add_arg(json_t *o, const struct manifest_tool *t, const char *given, 
 	return err_set(e, ERR_USAGE, "'--arg' has a name that is not UTF-8");
 }
 
-static int input_of_args(
-	const struct invocation *in, const struct manifest_tool *t, struct buf *b, struct err *e)
-{
-	STRV_AUTO args = {0};
-	JSON_AUTO o = json_object();
-	opt_all(in, "arg", &args);
-	for (size_t i = 0; i < args.n; i++)
-		if (add_arg(o, t, args.v[i], e) < 0)
-			return -1;
-	json_to_buf(o, b);
-	return 0;
-}
-
 static int read_input(
-	const struct invocation *in, const struct manifest_tool *t, struct buf *b, struct err *e)
+	const struct order *o, const struct manifest_tool *t, struct buf *b, struct err *e)
 {
-	if (opt(in, "input-file"))
-		return read_input_file(opt(in, "input-file"), b, e);
-	if (opt(in, "input")) {
-		buf_adds(b, opt(in, "input"));
+	if (o->input_file)
+		return read_input_file(o->input_file, b, e);
+	if (o->input) {
+		buf_adds(b, o->input);
 		return 0;
 	}
-	return input_of_args(in, t, b, e);
+	JSON_AUTO all = json_object();
+	for (size_t i = 0; i < o->args.n; i++)
+		if (add_arg(all, t, o->args.v[i], e) < 0)
+			return -1;
+	json_to_buf(all, b);
+	return 0;
 }
 
 /* ---- what is said -------------------------------------------------------------------------- */
@@ -162,13 +162,14 @@ static bool returned_nothing(const struct run_outcome *o)
 
 static void print_text(const struct invocation *in, const struct run_outcome *o)
 {
+	const struct order *given = in->options;
 	if (o->has_result) {
 		output_text(stdout, buf_str(&o->result), o->result.len);
 		if (o->is_json)
 			putchar('\n');
 	}
 	fflush(stdout);
-	if (o->has_result && returned_nothing(o) && !opt(in, "buyer"))
+	if (o->has_result && returned_nothing(o) && !given->buyer)
 		program_note(in,
 			"the function returned nothing; what it printed: evctl-log show %s", o->id);
 	for (size_t i = 0; i < o->nfiles; i++) {
@@ -185,7 +186,8 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 /* A buyer gets the run's id and the word, and nothing more. */
 static int failure(struct invocation *in, const struct run_outcome *o, struct err *e)
 {
-	const char *buyer = opt(in, "buyer"), *word = run_status_word(o->status);
+	const struct order *given = in->options;
+	const char *buyer = given->buyer, *word = run_status_word(o->status);
 	in->exit_code = o->cancelled ? ERR_CANCELLED : run_exit_code(o->status);
 	if (o->status == RUN_OK || in->output == OUTPUT_JSON)
 		return 0;
@@ -200,14 +202,15 @@ static int failure(struct invocation *in, const struct run_outcome *o, struct er
 
 static int write_outputs(const struct invocation *in, const struct run_outcome *o, struct err *e)
 {
-	if (!opt(in, "outputs") || !o->nfiles)
+	const struct order *given = in->options;
+	if (!given->outputs || !o->nfiles)
 		return 0;
-	FD_AUTO dir = place_dir(opt(in, "outputs"), true, e);
+	FD_AUTO dir = place_dir(given->outputs, true, e);
 	if (dir < 0)
 		return -1;
 	for (size_t i = 0; i < o->nfiles; i++)
 		if (place_file(dir, o->files[i].name, o->files[i].data, o->files[i].n,
-			    opt_flag(in, "yes"), e) < 0)
+			    in->common.yes, e) < 0)
 			return -1;
 	return 0;
 }
@@ -229,8 +232,9 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 
 static int hooks_of(struct live *to, const struct runner *r, struct run_hooks *h, struct err *e)
 {
+	const struct order *o = to->in->options;
 	*h = (struct run_hooks){.note = say_note, .ctx = to};
-	if (!opt_flag(to->in, "debug"))
+	if (!o->debug)
 		return 0;
 	if (runner_view(r)->version != EXPERT_DRAFT) {
 		err_set(e, ERR_USAGE, "'--debug' is for drafts");
@@ -250,18 +254,17 @@ static int call(
 
 static int run_one(struct invocation *in, struct runner *r, struct err *e)
 {
+	const struct order *o = in->options;
 	struct live to = {.in = in};
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
 	struct run_request rq = {.tool = arg(in, 1), .signals = true};
-	long seconds;
-	if (opt_int(in, "timeout", 0, 1, LIMIT_CALL_S, &seconds, e) < 0 ||
-		hooks_of(&to, r, &rq.hooks, e) < 0 ||
-		read_input(in, manifest_tool(&runner_view(r)->m, rq.tool), &input, e) < 0)
+	if (hooks_of(&to, r, &rq.hooks, e) < 0 ||
+		read_input(o, manifest_tool(&runner_view(r)->m, rq.tool), &input, e) < 0)
 		return -1;
 	rq.input = buf_str(&input);
 	rq.ninput = input.len;
-	rq.timeout_ms = (int)MS(seconds);
+	rq.timeout_ms = (int)MS(o->timeout);
 	return call(r, &rq, &out, e) < 0 ? -1 : report(in, &out, e);
 }
 
@@ -336,17 +339,16 @@ static FILE *open_calls(const char *path, struct err *e)
 
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
 {
+	const struct order *o = in->options;
 	struct live to = {.in = in};
 	struct run_request like = {.signals = true};
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
-	long seconds;
 	int first = 0, code = 0;
-	if (opt_int(in, "timeout", 0, 1, LIMIT_CALL_S, &seconds, e) < 0 ||
-		hooks_of(&to, r, &like.hooks, e) < 0)
+	if (hooks_of(&to, r, &like.hooks, e) < 0)
 		return -1;
-	like.timeout_ms = (int)MS(seconds);
+	like.timeout_ms = (int)MS(o->timeout);
 	while (code != ERR_CANCELLED && !ferror(stdout) && (n = getline(&line, &room, f)) > 0) {
 		if (strspn(line, " \t\r\n") == (size_t)n)
 			continue;
@@ -356,12 +358,13 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 	}
 	free(line);
 	in->exit_code = first;
-	return ferror(f) ? err_errno(e, ERR_FAIL, "cannot read '%s'", opt(in, "calls")) : 0;
+	return ferror(f) ? err_errno(e, ERR_FAIL, "cannot read '%s'", o->calls) : 0;
 }
 
 static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 {
-	FILE *f = open_calls(opt(in, "calls"), e);
+	const struct order *o = in->options;
+	FILE *f = open_calls(o->calls, e);
 	if (!f)
 		return -1;
 	int done = run_lines(in, r, f, e);
@@ -371,25 +374,26 @@ static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 
 static int run(struct invocation *in, struct err *e)
 {
+	const struct order *o = in->options;
 	STATE_AUTO st = {0};
 	struct run_who who = {.expert = arg(in, 0),
-		.buyer = opt(in, "buyer"),
-		.session = opt(in, "session"),
-		.warm = opt_flag(in, "calls")};
+		.buyer = o->buyer,
+		.version = o->draft ? EXPERT_DRAFT : o->version,
+		.session = o->session,
+		.warm = o->calls != NULL};
 	struct runner *r = NULL;
 	struct err quiet = {0};
-	if (check_combination(in, e) < 0 || version_of(in, &who.version, e) < 0 ||
-		cli_state(&st, in, STATE_WRITE, e) < 0)
+	if (check_combination(in, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
 	session_sweep(&st, &quiet);
 	if (runner_open(&r, &st, &who, e) < 0)
 		return -1;
-	if (runner_view(r)->version == EXPERT_DRAFT && !opt_flag(in, "draft") && !who.session)
+	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
 		program_note(in, "'%s' was never published: this runs its draft", who.expert);
 	/* Seen before the run: what it made would be kept, but not where it was asked for. */
-	FD_AUTO outputs = opt(in, "outputs") ? place_dir(opt(in, "outputs"), true, e) : -1;
+	FD_AUTO outputs = o->outputs ? place_dir(o->outputs, true, e) : -1;
 	int done = -1;
-	if (outputs >= 0 || !opt(in, "outputs"))
+	if (outputs >= 0 || !o->outputs)
 		done = who.warm ? run_calls(in, r, e) : run_one(in, r, e);
 	runner_close(&r);
 	return done;
@@ -398,21 +402,26 @@ static int run(struct invocation *in, struct err *e)
 static const struct arg_spec args[] = {
 	{"E", NAME_EXPERT, NULL, false, false}, {"TOOL", NAME_TOOL, NULL, true, false}, {NULL}};
 static const struct option_spec options[] = {
-	{"input", 0, "JSON", "the tool's input, one JSON object", NAME_NONE, NULL, false},
-	{"input-file", 0, "FILE", "read the input from FILE ('-': stdin)", NAME_FILE, NULL, false},
-	{"arg", 0, "K=V", "one member of the input; text, or JSON where the schema is not string",
-		NAME_NONE, NULL, true},
-	{"calls", 0, "FILE",
+	OPT_STR(struct order, input, "input", "JSON", "the tool's input, one JSON object"),
+	OPT_STR(struct order, input_file, "input-file", "FILE",
+		"read the input from FILE ('-': stdin)", .kind = NAME_FILE),
+	OPT_LIST(struct order, args, "arg", "K=V",
+		"one member of the input; text, or JSON where the schema is not string"),
+	OPT_STR(struct order, calls, "calls", "FILE",
 		"many calls in one sandbox: a line {\"tool\", \"input\"} each ('-': stdin)",
-		NAME_FILE, NULL, false},
-	{"buyer", 0, "B", "for this buyer", NAME_BUYER, NULL, false},
-	{"session", 0, "ID", "in a session that evctl-session started", NAME_SESSION, NULL, false},
-	{"draft", 0, NULL, "run the draft", NAME_NONE, NULL, false},
-	{"version", 0, "N", "run this published version", NAME_VERSION, NULL, false},
-	{"timeout", 0, "S", "at most so many seconds (and the tool's own)", NAME_NONE, NULL, false},
-	{"outputs", 0, "DIR", "copy the artifacts there too", NAME_DIR, NULL, false},
-	{"debug", 0, NULL, "show the log as it comes (drafts only)", NAME_NONE, NULL, false},
-	{NULL}};
+		.kind = NAME_FILE),
+	OPT_STR(struct order, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
+	OPT_STR(struct order, session, "session", "ID", "in a session that evctl-session started",
+		.kind = NAME_SESSION),
+	OPT_FLAG(struct order, draft, "draft", "run the draft"),
+	OPT_INT(struct order, version, "version", "N", "run this published version", EXPERT_DEFAULT,
+		1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
+	OPT_INT(struct order, timeout, "timeout", "S",
+		"at most so many seconds (and the tool's own)", 0, 1, LIMIT_CALL_S),
+	OPT_STR(struct order, outputs, "outputs", "DIR", "copy the artifacts there too",
+		.kind = NAME_DIR),
+	OPT_FLAG(struct order, debug, "debug", "show the log as it comes (drafts only)"),
+	OPT_END(struct order)};
 
 static const struct verb verbs[] = {{NULL, NULL, args, options, NULL, run}, {NULL}};
 

@@ -36,36 +36,45 @@ static int say_started(const struct invocation *in, const struct session *s, str
 		e);
 }
 
+struct start {
+	const char *buyer;
+	int idle, version;
+	bool draft;
+};
+
 static int do_start(struct invocation *in, struct err *e)
 {
+	const struct start *o = in->options;
 	STATE_AUTO st = {0};
 	SESSION_AUTO s = {0};
-	long idle, version;
-	if (opt_flag(in, "draft") && opt_flag(in, "version")) {
+	if (o->draft && o->version != EXPERT_DEFAULT) {
 		err_set(e, ERR_USAGE, "'--draft' and '--version' do not go together");
 		return err_hint(e, "give one of them");
 	}
-	if (opt_int(in, "idle", LIMIT_IDLE_S, 1, LIMIT_LIFE_S, &idle, e) < 0 ||
-		opt_int(in, "version", EXPERT_DEFAULT, 1, 1000000000, &version, e) < 0 ||
-		open_state(&st, in, e) < 0)
+	if (open_state(&st, in, e) < 0)
 		return -1;
-	const struct keeper_order o = {.expert = arg(in, 0),
-		.buyer = opt(in, "buyer"),
-		.version = opt_flag(in, "draft") ? EXPERT_DRAFT : (int)version,
-		.idle_s = idle};
-	if (keeper_start(&st, &o, &s, e) < 0)
+	const struct keeper_order order = {.expert = arg(in, 0),
+		.buyer = o->buyer,
+		.version = o->draft ? EXPERT_DRAFT : o->version,
+		.idle_s = o->idle};
+	if (keeper_start(&st, &order, &s, e) < 0)
 		return -1;
-	if (s.version == EXPERT_DRAFT && !opt_flag(in, "draft"))
-		program_note(in, "'%s' was never published: this runs its draft", o.expert);
+	if (s.version == EXPERT_DRAFT && !o->draft)
+		program_note(in, "'%s' was never published: this runs its draft", order.expert);
 	return say_started(in, &s, e);
 }
 
+struct list {
+	bool all;
+};
+
 static int do_list(struct invocation *in, struct err *e)
 {
+	const struct list *o = in->options;
 	STATE_AUTO st = {0};
 	if (open_state(&st, in, e) < 0)
 		return -1;
-	json_t *rows = session_list(&st, opt_flag(in, "all"), e);
+	json_t *rows = session_list(&st, o->all, e);
 	return rows ? output_list(in, columns, rows, e) : -1;
 }
 
@@ -90,14 +99,16 @@ static int do_end(struct invocation *in, struct err *e)
 static const struct arg_spec start_args[] = {{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
 static const struct arg_spec end_args[] = {{"ID", NAME_SESSION, NULL, false, false}, {NULL}};
 static const struct option_spec start_options[] = {
-	{"buyer", 0, "B", "for this buyer", NAME_BUYER, NULL, false},
-	{"idle", 0, "S",
+	OPT_STR(struct start, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
+	OPT_INT(struct start, idle, "idle", "S",
 		"end it after so many seconds without a call (" LIMIT_TEXT(LIMIT_IDLE_S) ")",
-		NAME_NONE, NULL, false},
-	{"draft", 0, NULL, "of the draft", NAME_NONE, NULL, false},
-	{"version", 0, "N", "of this published version", NAME_VERSION, NULL, false}, {NULL}};
+		LIMIT_IDLE_S, 1, LIMIT_LIFE_S),
+	OPT_FLAG(struct start, draft, "draft", "of the draft"),
+	OPT_INT(struct start, version, "version", "N", "of this published version", EXPERT_DEFAULT,
+		1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
+	OPT_END(struct start)};
 static const struct option_spec list_options[] = {
-	{"all", 0, NULL, "those that have ended, too", NAME_NONE, NULL, false}, {NULL}};
+	OPT_FLAG(struct list, all, "all", "those that have ended, too"), OPT_END(struct list)};
 
 static const struct verb verbs[] = {
 	{"start", "start a session and print its id", start_args, start_options,

@@ -18,13 +18,17 @@ static const struct column columns[] = {{"STATE", "state"}, {"KEY", "key"},
 	{"ARTIFACTS", "artifacts"}, {"ARTIFACT BYTES", "artifact_bytes"}, {"EVENTS", "events"},
 	{"AUDIT ROWS", "audit_rows"}, {NULL, NULL}};
 
+struct init {
+	bool passphrase;
+};
+
 static int run_init(struct invocation *in, struct err *e)
 {
+	const struct init *o = in->options;
 	STATE_AUTO st = {0};
 	PLACE_AUTO place = {0};
 	char print[40];
-	if (cli_place(in, &place, e) < 0 ||
-		state_init(&st, &place, opt_flag(in, "passphrase"), e) < 0)
+	if (cli_place(in, &place, e) < 0 || state_init(&st, &place, o->passphrase, e) < 0)
 		return -1;
 	seal_fingerprint(print, st.public_key);
 	if (in->output != OUTPUT_TEXT)
@@ -147,16 +151,18 @@ static const struct column rekey_columns[] = {{"KEY", "key"}, {"FINGERPRINT", "f
 	{"OLD KEY", "old_key"}, {"OLD FINGERPRINT", "old_fingerprint"}, {"RECORDS", "records"},
 	{NULL, NULL}};
 
+struct new_key {
+	const char *to;
+	int new_passphrase_fd;
+	bool passphrase, no_passphrase, drop_old;
+};
+
 /* A wrapped key is not followed by a bare one unless that was said. */
-static int choose_wrapping(struct state *st, struct invocation *in, struct rekey *r, struct err *e)
+static int check_wrapping(const struct state *st, const struct new_key *o, bool wrap, struct err *e)
 {
-	r->passphrase.option = "new-passphrase-fd";
-	if (cli_fd(in, r->passphrase.option, &r->passphrase.fd, e) < 0)
-		return -1;
-	r->wrap = opt_flag(in, "passphrase") || r->passphrase.fd >= 0;
-	if (r->wrap && opt_flag(in, "no-passphrase"))
+	if (wrap && o->no_passphrase)
 		return err_set(e, ERR_USAGE, "'--no-passphrase' contradicts a new passphrase");
-	if (r->wrap || opt_flag(in, "no-passphrase") || !file_exists(st->key_from))
+	if (wrap || o->no_passphrase || !file_exists(st->key_from))
 		return 0;
 	int wrapped = keyfile_is_wrapped(st->key_from, e);
 	if (wrapped <= 0)
@@ -169,9 +175,13 @@ static int choose_wrapping(struct state *st, struct invocation *in, struct rekey
 static int run_rekey(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	struct rekey r = {.to = opt(in, "to"), .drop_old = opt_flag(in, "drop-old")};
+	const struct new_key *o = in->options;
+	struct rekey r = {.to = o->to,
+		.wrap = o->passphrase || o->new_passphrase_fd >= 0,
+		.passphrase = {o->new_passphrase_fd, "new-passphrase-fd"},
+		.drop_old = o->drop_old};
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || state_unlock(&st, e) < 0 ||
-		choose_wrapping(&st, in, &r, e) < 0)
+		check_wrapping(&st, o, r.wrap, e) < 0)
 		return -1;
 	if (r.drop_old && program_confirm(in, e,
 				  "remove the old key: older backups, and other states that "
@@ -201,21 +211,20 @@ static int run_rekey(struct invocation *in, struct err *e)
 static const struct arg_spec to_arg[] = {{"TO", NAME_NONE, NULL, false, false}, {NULL}};
 static const struct arg_spec from_arg[] = {{"FROM", NAME_DIR, NULL, false, false}, {NULL}};
 static const struct option_spec rekey_options[] = {
-	{"passphrase", 0, NULL, "wrap the new key by a passphrase, which is asked for", NAME_NONE,
-		NULL, false},
-	{"new-passphrase-fd", 0, "N", "a descriptor to read the new passphrase from", NAME_NONE,
-		NULL, false},
-	{"no-passphrase", 0, NULL, "do not wrap the new key, though the old one is", NAME_NONE,
-		NULL, false},
-	{"to", 0, "FILE", "where the new key goes (default: in place of the old one)", NAME_FILE,
-		NULL, false},
-	{"drop-old", 0, NULL, "remove the old key instead of keeping it beside", NAME_NONE, NULL,
-		false},
-	{NULL}};
-
+	OPT_FLAG(struct new_key, passphrase, "passphrase",
+		"wrap the new key by a passphrase, which is asked for"),
+	OPT_INT(struct new_key, new_passphrase_fd, "new-passphrase-fd", "N",
+		"a descriptor to read the new passphrase from", -1, 0, OPTION_FD_MAX),
+	OPT_FLAG(struct new_key, no_passphrase, "no-passphrase",
+		"do not wrap the new key, though the old one is"),
+	OPT_STR(struct new_key, to, "to", "FILE",
+		"where the new key goes (default: in place of the old one)", .kind = NAME_FILE),
+	OPT_FLAG(struct new_key, drop_old, "drop-old",
+		"remove the old key instead of keeping it beside"),
+	OPT_END(struct new_key)};
 static const struct option_spec init_options[] = {
-	{"passphrase", 0, NULL, "wrap the private key by a passphrase", NAME_NONE, NULL, false},
-	{NULL}};
+	OPT_FLAG(struct init, passphrase, "passphrase", "wrap the private key by a passphrase"),
+	OPT_END(struct init)};
 
 static const struct verb verbs[] = {{"init", "make the state directory, state file and private key",
 					    NULL, init_options, NULL, run_init},

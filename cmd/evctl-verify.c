@@ -292,7 +292,7 @@ static int print_json(const struct jobs *js, struct err *e)
 
 static int print(const struct jobs *js, struct err *e)
 {
-	const char *word = js->in->output_word;
+	const char *word = js->in->common.output;
 	if (js->in->output != OUTPUT_TEXT)
 		return print_json(js, e);
 	if (word && strcmp(word, "sarif") == 0)
@@ -321,9 +321,9 @@ static int open_state(struct jobs *js, struct state *st, struct err *e)
 		return -1;
 	STR_AUTO path = state_place_path(&js->place, "state.db", &quiet);
 	if (!any_names(in) && (!path || !file_exists(path))) {
-		if (opt_flag(in, "state"))
+		if (in->common.state)
 			program_note(in, "there is no state in '%s': no host supplies anything",
-				opt(in, "state"));
+				in->common.state);
 		return 0;
 	}
 	if (state_open(st, &js->place, STATE_READ, e) < 0)
@@ -354,8 +354,13 @@ static int first_error(const struct jobs *js, struct err *e)
 	return 0;
 }
 
+struct judging {
+	bool published, strict;
+};
+
 static int run_verify(struct invocation *in, struct err *e)
 {
+	const struct judging *o = in->options;
 	STATE_AUTO st = {0};
 	__attribute__((cleanup(jobs_free))) struct jobs js = {.in = in, .n = in->args.n};
 	js.v = calloc(js.n, sizeof *js.v);
@@ -365,12 +370,12 @@ static int run_verify(struct invocation *in, struct err *e)
 		return -1;
 	for (size_t i = 0; i < js.n; i++) {
 		js.v[i].given = in->args.v[i];
-		prepare(&js, &js.v[i], opt_flag(in, "published"));
+		prepare(&js, &js.v[i], o->published);
 	}
 	work_on_all_cores(&js);
 	for (size_t i = 0; i < js.n; i++)
 		judge(&js, &js.v[i]);
-	in->exit_code = exit_code(&js, opt_flag(in, "strict"));
+	in->exit_code = exit_code(&js, o->strict);
 	if (js.n == 1 && js.v[0].e.code)
 		return first_error(&js, e);
 	return print(&js, e) < 0 ? -1 : first_error(&js, e);
@@ -378,8 +383,9 @@ static int run_verify(struct invocation *in, struct err *e)
 
 static const struct arg_spec args[] = {{"EXPERT|DIR", NAME_EXPERT, NULL, false, true}, {NULL}};
 static const struct option_spec options[] = {
-	{"published", 0, NULL, "judge what is published, not the draft", NAME_NONE, NULL, false},
-	{"strict", 0, NULL, "amber counts as a finding too", NAME_NONE, NULL, false}, {NULL}};
+	OPT_FLAG(struct judging, published, "published", "judge what is published, not the draft"),
+	OPT_FLAG(struct judging, strict, "strict", "amber counts as a finding too"),
+	OPT_END(struct judging)};
 
 static const struct verb verbs[] = {
 	{NULL, "judge experts: is every key that their code reads supplied?", args, options, NULL,

@@ -1,7 +1,6 @@
 #include "base/argv.h"
 #include "base/nearest.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +9,9 @@ const struct option_spec common_options[] = {OPT_STR(struct common_options, stat
 	OPT_STR(struct common_options, key_file, "key-file", "FILE", "the private key's file",
 		.kind = NAME_FILE),
 	OPT_INT(struct common_options, key_fd, "key-fd", "N",
-		"a descriptor to read the private key from", -1, 0, 1 << 20),
+		"a descriptor to read the private key from", -1, 0, OPTION_FD_MAX),
 	OPT_INT(struct common_options, passphrase_fd, "passphrase-fd", "N",
-		"a descriptor to read the key's passphrase from", -1, 0, 1 << 20),
+		"a descriptor to read the key's passphrase from", -1, 0, OPTION_FD_MAX),
 	OPT_STR(struct common_options, output, "output", "FORMAT", "text, json or name",
 		.kind = NAME_WORD, .letter = 'o'),
 	OPT_FLAG(struct common_options, yes, "yes", "do not ask", .letter = 'y'),
@@ -71,7 +70,7 @@ static bool has_row(const struct option_spec *table, const struct option_spec *r
 static int record(
 	struct invocation *in, const struct option_spec *o, const char *value, struct err *e)
 {
-	if (!o->repeats)
+	if (o->type != OPTION_LIST)
 		for (size_t i = 0; i < in->ngiven; i++)
 			if (in->given[i].spec == o && o->arg &&
 				strcmp(in->given[i].value, value) != 0) {
@@ -266,7 +265,7 @@ int argv_check(struct invocation *in, struct err *e)
 
 int argv_output(struct invocation *in, struct err *e)
 {
-	const char *word = in->output_word = in->common.output;
+	const char *word = in->common.output;
 	/* The front door's errors are as the command behind it would give them. */
 	if (!word && in->program->rest_is_command)
 		return 0;
@@ -290,48 +289,7 @@ void argv_free(struct invocation *in)
 	free(in->given);
 }
 
-/* ---- what verbs ask ------------------------------------------------------------------------ */
-
 const char *arg(const struct invocation *in, size_t n)
 {
 	return n < in->args.n ? in->args.v[n] : NULL;
-}
-
-const char *opt(const struct invocation *in, const char *name)
-{
-	for (size_t i = in->ngiven; i-- > 0;)
-		if (strcmp(in->given[i].spec->name, name) == 0)
-			return in->given[i].value;
-	return NULL;
-}
-
-bool opt_flag(const struct invocation *in, const char *name)
-{
-	return opt(in, name) != NULL;
-}
-
-void opt_all(const struct invocation *in, const char *name, struct strv *sv)
-{
-	for (size_t i = 0; i < in->ngiven; i++)
-		if (strcmp(in->given[i].spec->name, name) == 0)
-			strv_add(sv, in->given[i].value);
-}
-
-int opt_int(const struct invocation *in, const char *name, long dflt, long min, long max, long *out,
-	struct err *e)
-{
-	const char *s = opt(in, name);
-	*out = dflt;
-	if (!s)
-		return 0;
-	char *end;
-	errno = 0;
-	long v = strtol(s, &end, 10);
-	if (errno || end == s || *end || v < min || v > max) {
-		err_set(e, ERR_USAGE, "'--%s' takes a whole number from %ld to %ld, not '%.60s'",
-			name, min, max, s);
-		return err_hint(e, "give '--%s %ld'", name, dflt > min ? dflt : min);
-	}
-	*out = v;
-	return 0;
 }

@@ -91,7 +91,7 @@ int option_land(const struct option_spec *o, const char *value, void *into, stru
 		*(const char **)at = value;
 	else if (o->type == OPTION_INT)
 		return land_number(o, value, at, e);
-	else if (o->type == OPTION_LIST)
+	else
 		strv_add(at, value);
 	return 0;
 }

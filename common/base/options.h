@@ -42,7 +42,6 @@ enum name_kind {
 };
 
 enum option_type {
-	OPTION_NONE,
 	OPTION_FLAG, /* bool */
 	OPTION_STR,  /* const char *: the last one given; a command line's own bytes */
 	OPTION_INT,  /* int */
@@ -56,11 +55,12 @@ struct option_spec {
 	const char *help;
 	enum name_kind kind;
 	const char *choices; /* "a|b|c": the only words allowed, or NULL */
-	bool repeats;	     /* may be given more than once */
 	enum option_type type;
 	size_t at; /* where in the struct it lands; of the last row, the struct's size */
 	int dflt, min, max;
 };
+
+#define OPTION_FD_MAX (1 << 20) /* the highest number of a descriptor that an option takes */
 
 /* Where member m of struct T is; an error where it is of another type. */
 #define OPTION_AT(T, m, of) (offsetof(T, m) + 0 * sizeof(char[_Generic(((T *)0)->m, of : 1)]))
@@ -83,10 +83,10 @@ struct option_spec {
 		.at = OPTION_AT(T, m, int), .dflt = otherwise, .min = least, .max = most, \
 		__VA_ARGS__                                                               \
 	}
-#define OPT_LIST(T, m, word, takes, text, ...)                                                  \
-	{                                                                                       \
-		.name = word, .arg = takes, .help = text, .type = OPTION_LIST, .repeats = true, \
-		.at = OPTION_AT(T, m, struct strv), __VA_ARGS__                                 \
+#define OPT_LIST(T, m, word, takes, text, ...)                                 \
+	{                                                                      \
+		.name = word, .arg = takes, .help = text, .type = OPTION_LIST, \
+		.at = OPTION_AT(T, m, struct strv), __VA_ARGS__                \
 	}
 #define OPT_END(T)              \
 	{                       \

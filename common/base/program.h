@@ -20,7 +20,7 @@ struct verb {
 	const struct option_spec *options; /* ends with OPT_END; may be NULL */
 	const char *examples;		   /* lines, or NULL */
 	int (*run)(struct invocation *, struct err *);
-	const char *outputs; /* what -o takes besides ("sarif"), seen in output_word; or NULL */
+	const char *outputs; /* what -o takes besides ("sarif"), seen in common.output; or NULL */
 };
 
 struct program {
@@ -49,9 +49,8 @@ struct invocation {
 	struct common_options common;
 	void *options; /* the struct of the verb's table; NULL where it has none */
 	enum output output;
-	const char *output_word; /* as given to -o, or NULL */
 	struct strv args;
-	struct given {
+	struct given { /* in order; for the parser, and for who hands it on */
 		const struct option_spec *spec;
 		const char *value;
 	} * given;
@@ -64,14 +63,6 @@ int program_main(const struct program *p, int argc, char **argv);
 
 /* The n-th argument or NULL. */
 const char *arg(const struct invocation *in, size_t n);
-/* An option's last value (for a flag: "" when given), or NULL. The name must be in a table. */
-const char *opt(const struct invocation *in, const char *name);
-bool opt_flag(const struct invocation *in, const char *name);
-/* All values of an option that repeats; sv is appended to and owned by the caller. */
-void opt_all(const struct invocation *in, const char *name, struct strv *sv);
-/* A whole number within [min, max], or dflt when not given. ERR_USAGE otherwise. */
-int opt_int(const struct invocation *in, const char *name, long dflt, long min, long max, long *out,
-	struct err *e);
 
 /* Notes and warnings on stderr: "evctl-cred: note: ...". */
 void program_note(const struct invocation *in, const char *fmt, ...)

@@ -9,7 +9,7 @@ static json_t *options_json(const struct option_spec *o)
 			a, json_pack("{s:s,s:s,s:s?,s:s,s:i,s:s?,s:b}", "name", o->name, "letter",
 				   o->letter ? (char[]){o->letter, 0} : "", "arg", o->arg, "help",
 				   o->help, "kind", (int)o->kind, "choices", o->choices, "repeats",
-				   (int)o->repeats));
+				   o->type == OPTION_LIST));
 	return a;
 }
 

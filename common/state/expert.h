@@ -18,6 +18,8 @@
 #include "state/host.h"
 #include "state/state.h"
 
+#define EXPERT_VERSION_MAX 1000000000
+
 /* Which version to look at; numbers from 1 are snapshots. */
 enum {
 	EXPERT_DRAFT = 0,

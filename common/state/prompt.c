@@ -185,6 +185,11 @@ static int check_value(const struct secret *s, const char *what, bool for_header
 	return 0;
 }
 
+bool secret_is_named(const struct secret_source *from)
+{
+	return from->file || from->fd >= 0;
+}
+
 int secret_input(struct secret_source *from, const char *what, bool for_header, struct secret *out,
 	struct err *e)
 {

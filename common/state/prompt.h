@@ -22,6 +22,8 @@ struct secret_source {
 	bool trim;	   /* --trim: drop one newline at the end */
 	bool newline_kept; /* set where the value came from a file that ends in one */
 };
+/* Is there a source, so that nobody need be asked? */
+bool secret_is_named(const struct secret_source *from);
 /*
  * A secret value from its source, or from a hidden prompt where none is given. for_header also
  * refuses CR and LF. ERR_USAGE when empty, over 64 KiB, with NUL, or without any source.

@@ -112,6 +112,25 @@ rule layers "folders of common/ include what the table in HACKING.md says" \
 			}
 		}' HACKING.md -)"
 
+rule options "an option is read where it landed; rows are looked up by name in common/base only" \
+	"$(calls 'opt|opt_(flag|all|int)|option_(named|lettered)|argv_option' common/*/*.c cmd/*.c |
+		grep -v '^common/base/'
+		grep -n -e '->ngiven' common/*/*.c cmd/*.c | grep -vE '^(common/base/argv|cmd/evctl)\.c:')"
+
+# Of a list it may be the plural, and of a struct within the struct its last part.
+rule landing "an option lands in the member of its name" \
+	"$(grep -nE 'OPT_(FLAG|STR|WORD|INT|LIST)\((struct|T)' cmd/*.c common/*/*.[ch] | grep -v '^common/base/options.h' | awk '{
+		split($0, part, /, */)
+		member = part[2]
+		sub(/.*\./, "", member)
+		name = part[3]
+		gsub(/"/, "", name)
+		gsub(/-/, "_", name)
+		from = /secret\./ ? "from_" : ""
+		if (member != name && from member != name && !(/OPT_LIST/ && member == name "s"))
+			print
+	}')"
+
 rule guard "a header has an include guard of its name" \
 	"$(for header in common/*/*.h; do
 		name=EVCTL_$(echo "${header#common/}" | tr 'a-z/.' 'A-Z__')
