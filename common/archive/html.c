@@ -1,6 +1,6 @@
 #include "archive/html.h"
 
-#include "base/output.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -118,7 +118,7 @@ void html_seconds(struct buf *b, int64_t ms)
 void html_instant(struct buf *b, int64_t ms)
 {
 	char text[24];
-	output_time(ms, text, sizeof text);
+	clock_text(ms, text, sizeof text);
 	buf_adds(b, text);
 }
 

@@ -252,6 +252,16 @@ int64_t clock_real_ms(void)
 	return clock_ms(CLOCK_REALTIME);
 }
 
+const char *clock_text(int64_t ms, char *buf, size_t n)
+{
+	time_t t = (time_t)(ms / 1000);
+	struct tm tm;
+	gmtime_r(&t, &tm);
+	if (!strftime(buf, n, "%Y-%m-%dT%H:%M:%SZ", &tm) && n)
+		buf[0] = '\0';
+	return buf;
+}
+
 static ssize_t send_some(int sock, const void *p, size_t n, const int *fds, size_t nfds)
 {
 	struct iovec iov = {.iov_base = (void *)p, .iov_len = n};

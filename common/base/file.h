@@ -56,6 +56,8 @@ int fd_from_bytes(const char *name, const void *p, size_t n);
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in milliseconds. */
 int64_t clock_mono_ms(void);
 int64_t clock_real_ms(void);
+/* "2026-01-31T12:00:05Z" of ms since the epoch; buf holds at least 24. */
+const char *clock_text(int64_t ms, char *buf, size_t n);
 
 /*
  * Framed messages on a stream socket: a 4-byte little-endian length, then the bytes, with up to

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* No name can move the cursor of a terminal, or forge a row. */
@@ -320,14 +319,4 @@ void output_piece(FILE *f, struct output_held *h, const char *p, size_t n)
 	h->n = n ? text_begun(buf_str(&b), b.len) : 0;
 	memcpy(h->bytes, buf_str(&b) + b.len - h->n, h->n);
 	output_text(f, buf_str(&b), b.len - h->n);
-}
-
-const char *output_time(int64_t ms, char *buf, size_t n)
-{
-	time_t t = (time_t)(ms / 1000);
-	struct tm tm;
-	gmtime_r(&t, &tm);
-	if (!strftime(buf, n, "%Y-%m-%dT%H:%M:%SZ", &tm) && n)
-		buf[0] = '\0';
-	return buf;
 }

@@ -46,7 +46,5 @@ void output_piece(FILE *f, struct output_held *h, const char *p, size_t n);
 /* JSON and a newline. To a terminal, characters that deceive go as \uXXXX. */
 void output_json_text(FILE *f, const char *p, size_t n);
 void output_json_line(FILE *f, const json_t *j, size_t flags);
-/* "2026-01-31T12:00:05Z" of ms since the epoch; buf holds at least 24. */
-const char *output_time(int64_t ms, char *buf, size_t n);
 
 #endif

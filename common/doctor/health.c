@@ -1,7 +1,6 @@
 #include "doctor/health.h"
 
 #include "base/file.h"
-#include "base/output.h"
 #include "state/keyfile.h"
 #include "state/objects.h"
 #include "state/session.h"
@@ -133,7 +132,7 @@ static void check_clock(struct state *st, json_t *rows)
 	int64_t last = st ? audit_last(st) : 0, now = clock_real_ms();
 	char is[24];
 	bool ok = now > YEAR_2024_MS && now + 60000 >= last;
-	health_add(rows, "machine", "clock", ok, true, output_time(now, is, sizeof is),
+	health_add(rows, "machine", "clock", ok, true, clock_text(now, is, sizeof is),
 		"set the clock: certificates are judged by it (timedatectl set-ntp true)");
 }
 

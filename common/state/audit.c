@@ -2,7 +2,6 @@
 #include "state/state.h"
 
 #include "base/file.h"
-#include "base/output.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -116,7 +115,7 @@ json_t *audit_list(struct state *st, struct err *e)
 		char when[24];
 		json_array_append_new(rows,
 			json_pack("{s:I,s:s,s:s,s:s,s:s,s:o}", "seq", (json_int_t)col_int(q, 0),
-				"at", output_time(col_int(q, 1), when, sizeof when), "actor",
+				"at", clock_text(col_int(q, 1), when, sizeof when), "actor",
 				col_text(q, 2), "action", col_text(q, 3), "object", col_text(q, 4),
 				"detail", json_loads(col_text(q, 5), JSON_DECODE_ANY, NULL)));
 	}

@@ -1,7 +1,6 @@
 #include "state/backup.h"
 
 #include "base/file.h"
-#include "base/output.h"
 #include "base/proc.h"
 #include "state/copy.h"
 #include "state/db.h"
@@ -221,7 +220,7 @@ static void forget_attempt(struct writer *w, struct partial *p)
 /* Artifacts may be removed while their bytes are copied: then all is copied once more. */
 static int fill(struct writer *w, struct partial *p, struct err *e)
 {
-	output_time(clock_real_ms(), w->info->created, sizeof w->info->created);
+	clock_text(clock_real_ms(), w->info->created, sizeof w->info->created);
 	seal_fingerprint(w->info->fingerprint, w->live->public_key);
 	for (int i = 0; i < ATTEMPTS; i++) {
 		if (fill_once(w, p, e) < 0)

@@ -1,6 +1,5 @@
 #include "state/conn.h"
 #include "base/file.h"
-#include "base/output.h"
 #include "net/hostname.h"
 #include "net/http.h"
 #include "state/db.h"
@@ -526,8 +525,8 @@ static json_t *conn_row(struct state *st, struct query *q, struct err *e)
 			e),
 		"allow_private", (int)c.route.allow_private, "connect_to", c.route.connect_to, "ca",
 		(int)(c.route.ca != NULL), "version", (json_int_t)c.version, "created",
-		output_time(col_int(q, 12), created, sizeof created), "changed",
-		output_time(col_int(q, 13), changed, sizeof changed));
+		clock_text(col_int(q, 12), created, sizeof created), "changed",
+		clock_text(col_int(q, 13), changed, sizeof changed));
 }
 
 json_t *conn_list(struct state *st, const char *name, struct err *e)

@@ -1,6 +1,5 @@
 #include "state/cred.h"
 #include "base/file.h"
-#include "base/output.h"
 #include "state/db.h"
 #include "state/expert.h"
 #include "state/keyed.h"
@@ -314,8 +313,8 @@ static json_t *cred_row(struct query *q)
 		"payer", col_text(q, 1), "sealed", (int)col_int(q, 2), "hint",
 		has_value && !buyer ? json_string(mask) : json_null(), "hosts", hosts, "note", note,
 		"flags", flags_of(col_int(q, 2), has_value, col_int(q, 5)), "version",
-		(json_int_t)col_int(q, 9), "created", output_time(col_int(q, 6), created, 24),
-		"changed", output_time(col_int(q, 7), changed, 24));
+		(json_int_t)col_int(q, 9), "created", clock_text(col_int(q, 6), created, 24),
+		"changed", clock_text(col_int(q, 7), changed, 24));
 }
 
 json_t *cred_list(struct state *st, const char *name, struct err *e)

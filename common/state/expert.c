@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/proc.h"
-#include "base/output.h"
 #include "state/db.h"
 
 #include <stdio.h>
@@ -326,7 +325,7 @@ json_t *expert_versions(struct state *st, const struct expert *x, struct err *e)
 				      (int)(col_int(q, 1) == x->published), "status",
 				      col_text(q, 2), "forced", (int)col_int(q, 3), "flags", flags,
 				      "hosts", snapshot_host_texts(st, col_int(q, 0), e), "created",
-				      output_time(col_int(q, 4), created, sizeof created)));
+				      clock_text(col_int(q, 4), created, sizeof created)));
 	}
 	if (r == 0)
 		return rows;

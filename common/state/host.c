@@ -1,6 +1,5 @@
 #include "state/host.h"
 #include "base/file.h"
-#include "base/output.h"
 #include "net/hostname.h"
 #include "state/db.h"
 
@@ -243,7 +242,7 @@ static json_t *row_of(struct state *st, struct query *q, struct err *e)
 		(int)h->plain, "allow_private", (int)h->route.allow_private, "connect_to",
 		h->route.connect_to, "ca", (int)(h->route.ca != NULL), "experts",
 		experts_of(st, col_int(q, 12), e), "created",
-		output_time(col_int(q, 13), created, sizeof created));
+		clock_text(col_int(q, 13), created, sizeof created));
 }
 
 json_t *host_list(struct state *st, const struct bound_host *only, struct err *e)

@@ -1,6 +1,5 @@
 #include "state/run.h"
 #include "base/file.h"
-#include "base/output.h"
 #include "base/proc.h"
 #include "state/db.h"
 #include "state/objects.h"
@@ -219,7 +218,7 @@ int run_sweep(struct state *st, struct err *e)
 static json_t *time_or_null(struct query *q, int i)
 {
 	char when[24];
-	return col_null(q, i) ? json_null() : json_string(output_time(col_int(q, i), when, 24));
+	return col_null(q, i) ? json_null() : json_string(clock_text(col_int(q, i), when, 24));
 }
 
 static json_t *version_json(int64_t version)
@@ -284,7 +283,7 @@ static json_t *event_row(struct query *q)
 {
 	char when[24];
 	return json_pack("{s:s,s:s,s:s,s:I,s:s,s:I,s:I,s:I,s:I,s:s}", "at",
-		output_time(col_int(q, 0), when, sizeof when), "method", col_text(q, 1), "host",
+		clock_text(col_int(q, 0), when, sizeof when), "method", col_text(q, 1), "host",
 		col_text(q, 2), "port", (json_int_t)col_int(q, 3), "path", col_text(q, 4), "status",
 		(json_int_t)col_int(q, 5), "up", (json_int_t)col_int(q, 6), "down",
 		(json_int_t)col_int(q, 7), "ms", (json_int_t)col_int(q, 8), "verdict",

@@ -1,7 +1,6 @@
 #include "state/session.h"
 
 #include "base/file.h"
-#include "base/output.h"
 #include "base/proc.h"
 #include "state/db.h"
 #include "state/run.h"
@@ -102,7 +101,7 @@ int session_find(struct state *st, const char *id, struct session *s, struct err
 static json_t *time_or_null(struct query *q, int i)
 {
 	char when[24];
-	return col_null(q, i) ? json_null() : json_string(output_time(col_int(q, i), when, 24));
+	return col_null(q, i) ? json_null() : json_string(clock_text(col_int(q, i), when, 24));
 }
 
 static json_t *session_row(struct query *q)
