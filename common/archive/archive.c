@@ -469,14 +469,14 @@ int archive_serve(struct archive *a, struct err *e)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
-	FD_AUTO signals = signalfd(-1, &ends, SFD_CLOEXEC);
+	FD_AUTO signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	r = signals < 0 ? err_errno(e, ERR_FAIL, "cannot wait for signals")
 			: http_pool_run(a->pool, a->listener, signals, http_serve, &service, e);
 	while (http_pool_end(a->pool, STOP_MS) < 0)
 		; /* no thread waits for anything without a limit, and all of them use the state */
-	struct signalfd_siginfo seen; /* taken, so that it does not strike when it is let through */
-	if (r == 0)
-		(void)!read(signals, &seen, sizeof seen);
+	struct signalfd_siginfo seen; /* taken, so that none strikes when it is let through */
+	while (r == 0 && read(signals, &seen, sizeof seen) > 0)
+		;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return r;
 }

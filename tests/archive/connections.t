@@ -147,7 +147,7 @@ with T() as t:
         t.ok(ended(kept), "one that waits is closed at once")
         body = answer(half)[1]
         t.ok(head == b"HTTP/1.1 200 OK" and body == big, "what is being sent is sent to its end")
-        t.ok(s.stop() == 0, "and then it ends: exit 0")
+        t.ok(s.process.wait(20) == 0, "and then it ends: exit 0")
     with Serving(t) as s:
         s.let_in()
         lazy = connect(s, 4096)
