@@ -3,10 +3,10 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "cli/cli.h"
-#include "run/place.h"
+#include "run/deliver.h"
 #include "state/livenames.h"
 #include "state/objects.h"
-#include "state/run.h"
+#include "state/run_record.h"
 #include "state/session.h"
 
 #include <errno.h>
@@ -147,8 +147,8 @@ static int put_in_file(
 	STR_AUTO name = NULL;
 	if (target_of(o->to, a, &dir, &name) < 0)
 		return err_set(e, ERR_FAIL, "out of memory");
-	FD_AUTO at = place_dir(dir, false, e);
-	if (at < 0 || place_file(at, name, b->data, b->len, in->common.yes, e) < 0)
+	FD_AUTO at = deliver_dir(dir, false, e);
+	if (at < 0 || deliver_file(at, name, b->data, b->len, in->common.yes, e) < 0)
 		return -1;
 	size_t n = strlen(dir);
 	while (n > 1 && dir[n - 1] == '/')

@@ -2,7 +2,7 @@
 #include "base/output.h"
 #include "cli/cli.h"
 #include "state/livenames.h"
-#include "state/host.h"
+#include "state/bound_host.h"
 
 #include <stdio.h>
 #include <string.h>

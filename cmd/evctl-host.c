@@ -5,7 +5,7 @@
 #include "net/addr.h"
 #include "net/hostname.h"
 #include "state/capem.h"
-#include "state/host.h"
+#include "state/bound_host.h"
 #include "state/livenames.h"
 
 #include <stdio.h>

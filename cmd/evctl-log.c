@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/logexport.h"
-#include "state/run.h"
+#include "state/run_record.h"
 #include "state/session.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "base/output.h"
 #include "cli/cli.h"
-#include "run/place.h"
+#include "run/deliver.h"
 #include "run/run.h"
 #include "state/livenames.h"
 #include "state/session.h"
@@ -205,11 +205,11 @@ static int write_outputs(const struct invocation *in, const struct run_outcome *
 	const struct order *given = in->options;
 	if (!given->outputs || !o->nfiles)
 		return 0;
-	FD_AUTO dir = place_dir(given->outputs, true, e);
+	FD_AUTO dir = deliver_dir(given->outputs, true, e);
 	if (dir < 0)
 		return -1;
 	for (size_t i = 0; i < o->nfiles; i++)
-		if (place_file(dir, o->files[i].name, o->files[i].data, o->files[i].n,
+		if (deliver_file(dir, o->files[i].name, o->files[i].data, o->files[i].n,
 			    in->common.yes, e) < 0)
 			return -1;
 	return 0;
@@ -391,7 +391,7 @@ static int run(struct invocation *in, struct err *e)
 	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
 		program_note(in, "'%s' was never published: this runs its draft", who.expert);
 	/* Seen before the run: what it made would be kept, but not where it was asked for. */
-	FD_AUTO outputs = o->outputs ? place_dir(o->outputs, true, e) : -1;
+	FD_AUTO outputs = o->outputs ? deliver_dir(o->outputs, true, e) : -1;
 	int done = -1;
 	if (outputs >= 0 || !o->outputs)
 		done = who.warm ? run_calls(in, r, e) : run_one(in, r, e);

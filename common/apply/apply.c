@@ -5,7 +5,7 @@
 #include "state/conn.h"
 #include "state/cred.h"
 #include "state/expert.h"
-#include "state/host.h"
+#include "state/bound_host.h"
 #include "verify/check.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/magic.h"
 #include "net/http_pool.h"
 #include "state/objects.h"
-#include "state/run.h"
+#include "state/run_record.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "archive/template.h"
 
 #include "base/json.h"
-#include "state/run.h"
+#include "state/run_record.h"
 
 #include <string.h>
 

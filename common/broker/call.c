@@ -276,7 +276,7 @@ static int record(struct calling *g, struct state *st, int r, struct err *why, s
 	BUF_AUTO input = {.limit = 4 << 20};
 	BUF_AUTO log = {0};
 	struct magic m = magic_of(buf_str(&a->body), a->body.len);
-	struct gate_event event = {.at = g->at,
+	struct net_event event = {.at = g->at,
 		.method = (char *)g->c->method,
 		.host = g->url.host[0] ? g->url.host : g->url.text,
 		.path = path ? path : (char *)"",

@@ -11,7 +11,7 @@
 
 #include "broker/transfer.h"
 #include "state/conn.h"
-#include "state/run.h"
+#include "state/run_record.h"
 
 /* All borrowed. */
 struct broker_call {

@@ -11,6 +11,7 @@
 #define EVCTL_GATE_CLIENT_H
 
 #include "base/call_key.h"
+#include "net/event.h"
 #include "net/host.h"
 
 #include <stdbool.h>
@@ -31,17 +32,6 @@ struct gate_policy {
 	struct call_keys keys; /* where each may go is said by the rows that name it */
 };
 
-/* One request. The strings are never NULL; no query, no header, no key. */
-struct gate_event {
-	int64_t at; /* ms since the epoch, when the head had come in */
-	const char *method, *host, *path;
-	uint16_t port;
-	int status;	   /* what the code saw; 0 when the transfer broke before a status */
-	uint64_t up, down; /* body bytes: request, response (decoded) */
-	int64_t ms;
-	const char *verdict; /* "allowed", or the X-Evctl-Gate reason */
-};
-
 struct gate_summary {
 	uint64_t requests, refused, failed; /* failed: upstream trouble, broken transfers */
 	uint64_t up, down;
@@ -49,7 +39,7 @@ struct gate_summary {
 };
 
 struct gate_report {
-	struct gate_event
+	struct net_event
 		*events; /* whose strings are in text, unless they came in a greater message */
 	size_t n;
 	struct gate_summary summary;

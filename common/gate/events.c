@@ -36,7 +36,7 @@ static int make_room(struct events *ev)
 	if (ev->report.n < ev->room)
 		return 0;
 	size_t room = ev->room ? ev->room * 2 : 16;
-	struct gate_event *grown = realloc(ev->report.events, room * sizeof *grown);
+	struct net_event *grown = realloc(ev->report.events, room * sizeof *grown);
 	if (!grown)
 		return -1;
 	ev->report.events = grown;
@@ -51,7 +51,7 @@ static const char *copy(char **to, const char *s)
 	return begin;
 }
 
-static int keep(struct events *ev, const struct gate_event *e)
+static int keep(struct events *ev, const struct net_event *e)
 {
 	if (ev->report.n >= LIMIT_EVENTS || make_room(ev) < 0)
 		return -1;
@@ -59,7 +59,7 @@ static int keep(struct events *ev, const struct gate_event *e)
 		strlen(e->method) + strlen(e->host) + strlen(e->path) + strlen(e->verdict) + 4);
 	if (!block)
 		return -1;
-	struct gate_event *to = &ev->report.events[ev->report.n++];
+	struct net_event *to = &ev->report.events[ev->report.n++];
 	*to = *e;
 	to->method = copy(&block, e->method);
 	to->host = copy(&block, e->host);
@@ -68,7 +68,7 @@ static int keep(struct events *ev, const struct gate_event *e)
 	return 0;
 }
 
-void events_add(struct events *ev, const struct gate_event *e, bool failed)
+void events_add(struct events *ev, const struct net_event *e, bool failed)
 {
 	struct gate_summary *sum = &ev->report.summary;
 	pthread_mutex_lock(&ev->lock);

@@ -13,7 +13,7 @@ struct events;
 
 struct events *events_new(void);
 /* Copies it; its strings have been scrubbed of keys. failed: upstream trouble, or broken off. */
-void events_add(struct events *ev, const struct gate_event *e, bool failed);
+void events_add(struct events *ev, const struct net_event *e, bool failed);
 /* Appends the report's message (gate/message.h), and forgets them. */
 int events_take(struct events *ev, struct buf *out, struct err *e);
 

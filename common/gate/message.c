@@ -30,13 +30,13 @@ const struct fields gate_ready_fields =
 const struct fields gate_ok_fields = FIELDS_NONE('K', 1);
 const struct fields gate_error_fields = FIELDS('X', 1, FIELD_TEXT(struct gate_word, text, 4096));
 
-static const struct fields event_fields = FIELDS_PART(FIELD_NUMBER(struct gate_event, at),
-	FIELD_TEXT(struct gate_event, method, WORD_MAX),
-	FIELD_TEXT(struct gate_event, host, HOST_TEXT_MAX),
-	FIELD_TEXT(struct gate_event, path, EVENT_PATH_MAX), FIELD_NUMBER(struct gate_event, port),
-	FIELD_NUMBER(struct gate_event, status), FIELD_NUMBER(struct gate_event, up),
-	FIELD_NUMBER(struct gate_event, down), FIELD_NUMBER(struct gate_event, ms),
-	FIELD_TEXT(struct gate_event, verdict, WORD_MAX));
+static const struct fields event_fields = FIELDS_PART(FIELD_NUMBER(struct net_event, at),
+	FIELD_TEXT(struct net_event, method, WORD_MAX),
+	FIELD_TEXT(struct net_event, host, HOST_TEXT_MAX),
+	FIELD_TEXT(struct net_event, path, EVENT_PATH_MAX), FIELD_NUMBER(struct net_event, port),
+	FIELD_NUMBER(struct net_event, status), FIELD_NUMBER(struct net_event, up),
+	FIELD_NUMBER(struct net_event, down), FIELD_NUMBER(struct net_event, ms),
+	FIELD_TEXT(struct net_event, verdict, WORD_MAX));
 static const struct fields summary_fields = FIELDS_PART(FIELD_NUMBER(struct gate_summary, requests),
 	FIELD_NUMBER(struct gate_summary, refused), FIELD_NUMBER(struct gate_summary, failed),
 	FIELD_NUMBER(struct gate_summary, up), FIELD_NUMBER(struct gate_summary, down),

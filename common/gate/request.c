@@ -153,7 +153,7 @@ static void write_event(struct request *r, struct events *events)
 		scrub_into(r, (struct http_text){h->v.host, strlen(h->v.host)}, host, sizeof host);
 		scrub_into(r, h->in.head.method, method, sizeof method);
 	}
-	const struct gate_event e = {.at = r->at,
+	const struct net_event e = {.at = r->at,
 		.method = method,
 		.host = host,
 		.path = path,

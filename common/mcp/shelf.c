@@ -1,7 +1,7 @@
 #include "mcp/shelf.h"
 #include "base/b64.h"
 #include "state/objects.h"
-#include "state/run.h"
+#include "state/run_record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 
 #include "run/room.h"
 #include "state/expert.h"
-#include "state/run.h"
+#include "state/run_record.h"
 
 struct run_who {
 	const char *expert;

@@ -10,7 +10,7 @@
 
 #include "base/strv.h"
 #include "state/expert.h"
-#include "state/host.h"
+#include "state/bound_host.h"
 #include "state/state.h"
 
 #define CONN_HOSTS_MAX 64

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "manifest/manifest.h"
 #include "manifest/tree.h"
-#include "state/host.h"
+#include "state/bound_host.h"
 #include "state/state.h"
 
 #define EXPERT_VERSION_MAX 1000000000

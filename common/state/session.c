@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "state/db.h"
-#include "state/run.h"
+#include "state/run_record.h"
 
 #include <errno.h>
 #include <fcntl.h>

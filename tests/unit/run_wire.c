@@ -104,7 +104,7 @@ static void test_call(struct tap *t)
 
 static void test_reply(struct tap *t)
 {
-	struct gate_event event = {.at = 7,
+	struct net_event event = {.at = 7,
 		.method = "GET",
 		.host = "a",
 		.path = "/",

@@ -3,8 +3,8 @@
  * tool. Names are followed through real directories only, never through a link, never upwards; a
  * file appears whole or not at all.
  */
-#ifndef EVCTL_RUN_PLACE_H
-#define EVCTL_RUN_PLACE_H
+#ifndef EVCTL_RUN_DELIVER_H
+#define EVCTL_RUN_DELIVER_H
 
 #include "base/err.h"
 
@@ -12,9 +12,9 @@
 #include <stddef.h>
 
 /* Opens, and if asked makes, a directory. */
-int place_dir(const char *path, bool make, struct err *e);
+int deliver_dir(const char *path, bool make, struct err *e);
 /* Writes dir/NAME, making directories on the way. ERR_CONFLICT if it exists and overwrite is false.
  */
-int place_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e);
+int deliver_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-#include "run/place.h"
+#include "run/deliver.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int place_dir(const char *path, bool make, struct err *e)
+int deliver_dir(const char *path, bool make, struct err *e)
 {
 	if (make && file_mkdirs(path, 0777, e) < 0)
 		return -1;
@@ -60,7 +60,7 @@ static int write_whole(
 	return -1;
 }
 
-int place_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e)
+int deliver_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e)
 {
 	const char *leaf;
 	char tmp[64];

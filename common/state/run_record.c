@@ -1,4 +1,4 @@
-#include "state/run.h"
+#include "state/run_record.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "state/db.h"
@@ -91,7 +91,7 @@ static int put_withheld(struct state *st, const char *id, const struct run_end *
 static int put_events(struct state *st, const char *id, const struct run_end *end, struct err *e)
 {
 	for (size_t i = 0; i < end->nevents; i++) {
-		const struct gate_event *v = &end->events[i];
+		const struct net_event *v = &end->events[i];
 		if (db_exec(st->db, e,
 			    "INSERT INTO events (run, at, method, host, port, path, status, up, "
 			    "down, ms, verdict) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

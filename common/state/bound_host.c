@@ -1,4 +1,4 @@
-#include "state/host.h"
+#include "state/bound_host.h"
 #include "base/file.h"
 #include "net/hostname.h"
 #include "state/db.h"

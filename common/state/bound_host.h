@@ -2,8 +2,8 @@
  * Hosts, and what is bound to them: those that are declared, and those frozen with a published
  * version. Changes are as in state/cred.h.
  */
-#ifndef EVCTL_STATE_HOST_H
-#define EVCTL_STATE_HOST_H
+#ifndef EVCTL_STATE_BOUND_HOST_H
+#define EVCTL_STATE_BOUND_HOST_H
 
 #include "net/host.h"
 #include "state/cred.h"

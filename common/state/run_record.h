@@ -5,10 +5,10 @@
  * transaction with all that it left. A run whose process is gone is finished by run_sweep(). Times
  * are milliseconds since the epoch. JSON is owned by the caller.
  */
-#ifndef EVCTL_STATE_RUN_H
-#define EVCTL_STATE_RUN_H
+#ifndef EVCTL_STATE_RUN_RECORD_H
+#define EVCTL_STATE_RUN_RECORD_H
 
-#include "gate/client.h"
+#include "net/event.h"
 #include "state/state.h"
 
 enum run_status {
@@ -58,7 +58,7 @@ struct run_end {
 	bool owner_only; /* the artifacts are the owner's */
 	const struct run_withheld *withheld;
 	size_t nwithheld;
-	const struct gate_event *events;
+	const struct net_event *events;
 	size_t nevents;
 };
 
