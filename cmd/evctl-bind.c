@@ -10,53 +10,41 @@
 static const struct column columns[] = {
 	{"HOST", "host"}, {"CREDENTIAL", "credential"}, {"FLAGS", "flags"}, {NULL, NULL}};
 
-static int report(const struct invocation *in, struct state *st, const struct bound_host *h,
-	const char *line, struct err *e)
-{
-	output_say(in, "%s", line);
-	if (in->output == OUTPUT_TEXT)
-		return 0;
-	JSON_AUTO rows = host_list(st, h, e);
-	return rows ? output_object(in, columns, json_incref(json_array_get(rows, 0)), e) : -1;
-}
+static const struct cli_noun host = {.columns = columns, .find = host_named};
 
 static int run_set(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	BOUND_HOST_AUTO h = {0};
 	struct cred c;
-	char line[512], text[HOST_TEXT_MAX];
+	char text[HOST_TEXT_MAX];
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0 ||
 		cred_find(&st, arg(in, 1), &c, e) < 0)
 		return -1;
 	host_text(&h.host, text);
-	if (h.credential == c.id) {
-		snprintf(line, sizeof line, "%s is bound to %s already", text, c.name);
-		return report(in, &st, &h, line, e);
-	}
+	if (h.credential == c.id)
+		return cli_report(
+			in, &st, &host, text, e, "%s is bound to %s already", text, c.name);
 	if (host_bind(&st, &h, &c, e) < 0)
 		return -1;
 	if (h.credential)
-		snprintf(line, sizeof line,
+		return cli_report(in, &st, &host, text, e,
 			"rebound %s from %s to %s; published experts keep their snapshot", text,
 			h.credential_name, c.name);
-	else
-		snprintf(line, sizeof line, "bound %s to %s", text, c.name);
-	return report(in, &st, &h, line, e);
+	return cli_report(in, &st, &host, text, e, "bound %s to %s", text, c.name);
 }
 
 static int run_clear(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	BOUND_HOST_AUTO h = {0};
-	char line[512], text[HOST_TEXT_MAX];
+	char text[HOST_TEXT_MAX];
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_find(&st, arg(in, 0), &h, e) < 0)
 		return -1;
 	if (h.credential && host_bind(&st, &h, NULL, e) < 0)
 		return -1;
 	host_text(&h.host, text);
-	snprintf(line, sizeof line, "%s: egress only", text);
-	return report(in, &st, &h, line, e);
+	return cli_report(in, &st, &host, text, e, "%s: egress only", text);
 }
 
 static int run_list(struct invocation *in, struct err *e)

@@ -22,27 +22,7 @@ static const struct column details[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"
 	{"SUPPLIED", "supplied"}, {"VERSION", "version"}, {"CREATED", "created"},
 	{"CHANGED", "changed"}, {NULL, NULL}};
 
-static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
-{
-	json_t *rows = conn_list(st, name, e);
-	json_t *one = rows ? json_incref(json_array_get(rows, 0)) : NULL;
-	json_decref(rows);
-	return one ? output_object(in, details, one, e) : -1;
-}
-
-/* One line of text and the flags to beware of, or the thing itself for scripts. */
-static int report(const struct invocation *in, struct state *st, const char *name, const char *line,
-	struct err *e)
-{
-	if (in->output != OUTPUT_TEXT)
-		return print_one(in, st, name, e);
-	JSON_AUTO rows = conn_list(st, name, e);
-	json_t *flags = json_object_get(json_array_get(rows, 0), "flags"), *flag;
-	size_t i;
-	output_say(in, "%s", line);
-	json_array_foreach(flags, i, flag) output_say(in, "%s  %s", name, json_string_value(flag));
-	return 0;
-}
+static const struct cli_noun connection = {.columns = details, .find = conn_list, .warns = true};
 
 static void warn_short(const struct invocation *in, const char *env, const struct secret *value)
 {
@@ -93,18 +73,16 @@ static int run_add(struct invocation *in, struct err *e)
 	c.route.ca = o->ca_file ? buf_str(&pem) : NULL;
 	bool exists = conn_exists(&st, name);
 	if (exists && o->if_missing)
-		return report(in, &st, name, "there already; nothing changed", e);
+		return cli_report(in, &st, &connection, name, e, "there already; nothing changed");
 	/* Where it exists, conn_add() says so: before a key is asked for in vain. */
 	if (!exists && !o->no_key && cli_secret(in, &o->secret, "key", true, &value, e) < 0)
 		return -1;
 	if (conn_add(&st, &c, value.n ? &value : NULL, e) < 0)
 		return -1;
 	warn_short(in, c.env, &value);
-	char line[256];
-	snprintf(line, sizeof line,
+	return cli_report(in, &st, &connection, name, e,
 		"added connection %s: granted to nobody yet (evctl-conn grant %s E --payer %s)",
 		name, name, o->no_key ? "buyer" : "builder");
-	return report(in, &st, name, line, e);
 }
 
 static int list_all(struct invocation *in, struct err *e)
@@ -130,7 +108,7 @@ static int show_one(struct invocation *in, struct err *e)
 	CONN_AUTO c = {0};
 	if (find(&st, in, STATE_READ, &c, e) < 0)
 		return -1;
-	return print_one(in, &st, c.name, e);
+	return cli_show(in, &st, &connection, c.name, e);
 }
 
 struct set {
@@ -168,7 +146,7 @@ static int run_set(struct invocation *in, struct err *e)
 	struct conn c = now;
 	if (change(&c, in->options, &pem, e) < 0 || conn_set(&st, &c, e) < 0)
 		return -1;
-	return report(in, &st, c.name, "changed; the next call goes by it", e);
+	return cli_report(in, &st, &connection, c.name, e, "changed; the next call goes by it");
 }
 
 struct rotate {
@@ -186,7 +164,8 @@ static int run_rotate(struct invocation *in, struct err *e)
 		conn_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	warn_short(in, c.env, &value);
-	return report(in, &st, c.name, "rotated: the next call has the new key", e);
+	return cli_report(
+		in, &st, &connection, c.name, e, "rotated: the next call has the new key");
 }
 
 static int run_rm(struct invocation *in, struct err *e)
@@ -222,7 +201,6 @@ static int run_grant(struct invocation *in, struct err *e)
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	bool changed;
-	char line[256];
 	if (!o->payer) {
 		err_set(e, ERR_USAGE,
 			"'--payer' is needed: whose key pays for this expert's calls");
@@ -232,10 +210,9 @@ static int run_grant(struct invocation *in, struct err *e)
 	if (find_both(&st, in, &c, &x, e) < 0 ||
 		conn_grant(&st, &c, &x, strcmp(o->payer, "buyer") == 0, &changed, e) < 0)
 		return -1;
-	snprintf(line, sizeof line, "%s %s to %s, paid for by %s",
+	return cli_report(in, &st, &connection, c.name, e, "%s %s to %s, paid for by %s",
 		changed ? "granted" : "was granted already:", c.name, x.name,
 		strcmp(o->payer, "buyer") == 0 ? "each buyer" : "the builder");
-	return report(in, &st, c.name, line, e);
 }
 
 static int run_revoke(struct invocation *in, struct err *e)
@@ -246,9 +223,8 @@ static int run_revoke(struct invocation *in, struct err *e)
 	bool changed;
 	if (find_both(&st, in, &c, &x, e) < 0 || conn_revoke(&st, &c, &x, &changed, e) < 0)
 		return -1;
-	return report(in, &st, c.name,
-		changed ? "revoked: the next call is denied" : "was not granted; nothing changed",
-		e);
+	return cli_report(in, &st, &connection, c.name, e, "%s",
+		changed ? "revoked: the next call is denied" : "was not granted; nothing changed");
 }
 
 static int find_for_buyer(struct state *st, struct invocation *in, const char *expert,

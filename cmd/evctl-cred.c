@@ -13,24 +13,7 @@ static const struct column details[] = {{"NAME", "name"}, {"PAYER", "payer"}, {"
 	{"FLAGS", "flags"}, {"HOSTS", "hosts"}, {"NOTE", "note"}, {"VERSION", "version"},
 	{"CREATED", "created"}, {"CHANGED", "changed"}, {NULL, NULL}};
 
-/* Prints one credential as `show` does, for -o json and -o name. */
-static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
-{
-	json_t *rows = cred_list(st, name, e);
-	json_t *one = rows ? json_incref(json_array_get(rows, 0)) : NULL;
-	json_decref(rows);
-	return one ? output_object(in, details, one, e) : -1;
-}
-
-/* What changed, as one line of text, or the thing itself for scripts. */
-static int report(const struct invocation *in, struct state *st, const char *name, const char *line,
-	struct err *e)
-{
-	if (in->output != OUTPUT_TEXT)
-		return print_one(in, st, name, e);
-	output_say(in, "%s", line);
-	return 0;
-}
+static const struct cli_noun credential = {.columns = details, .find = cred_list};
 
 static void warn_short(const struct invocation *in, const char *name, const struct secret *value)
 {
@@ -55,7 +38,7 @@ static int run_add(struct invocation *in, struct err *e)
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || name_check_credential(name, e) < 0)
 		return -1;
 	if (cred_exists(&st, name) && o->if_missing)
-		return report(in, &st, name, "there already; nothing changed", e);
+		return cli_report(in, &st, &credential, name, e, "there already; nothing changed");
 	if (cred_exists(&st, name) && !o->replace) { /* before asking for a value in vain */
 		err_set(e, ERR_CONFLICT, "there is a credential '%s' already", name);
 		return err_hint(e, "evctl-cred rotate %s, or add --replace or --if-missing", name);
@@ -69,11 +52,11 @@ static int run_add(struct invocation *in, struct err *e)
 	if (cred_add(&st, name, buyer, o->sealed, o->replace, buyer ? NULL : &value, e) < 0)
 		return -1;
 	warn_short(in, name, &value);
-	char line[256];
-	snprintf(line, sizeof line,
+	if (o->replace)
+		return cli_report(in, &st, &credential, name, e, "replaced");
+	return cli_report(in, &st, &credential, name, e,
 		"added credential %s: No hosts bound yet (evctl-host add HOST --bind %s)", name,
 		name);
-	return report(in, &st, name, o->replace ? "replaced" : line, e);
 }
 
 static int run_list(struct invocation *in, struct err *e)
@@ -99,7 +82,7 @@ static int run_show(struct invocation *in, struct err *e)
 	struct cred c;
 	if (find(&st, in, STATE_READ, &c, e) < 0)
 		return -1;
-	return print_one(in, &st, c.name, e);
+	return cli_show(in, &st, &credential, c.name, e);
 }
 
 struct rotate {
@@ -117,7 +100,8 @@ static int run_rotate(struct invocation *in, struct err *e)
 		cred_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	warn_short(in, c.name, &value);
-	return report(in, &st, c.name, "rotated: every user of it has the new value at once", e);
+	return cli_report(in, &st, &credential, c.name, e,
+		"rotated: every user of it has the new value at once");
 }
 
 static int run_payer(struct invocation *in, struct err *e)
@@ -127,8 +111,8 @@ static int run_payer(struct invocation *in, struct err *e)
 	bool buyer = strcmp(arg(in, 1), "buyer") == 0;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 || cred_set_payer(&st, &c, buyer, e) < 0)
 		return -1;
-	return report(in, &st, c.name,
-		buyer ? "each buyer supplies the value now" : "the stored value is used now", e);
+	return cli_report(in, &st, &credential, c.name, e, "%s",
+		buyer ? "each buyer supplies the value now" : "the stored value is used now");
 }
 
 struct set {
@@ -147,7 +131,8 @@ static int run_set(struct invocation *in, struct err *e)
 	bool sealed = strcmp(o->sealed, "yes") == 0;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 || cred_set_sealed(&st, &c, sealed, e) < 0)
 		return -1;
-	return report(in, &st, c.name, sealed ? "sealed" : "no longer sealed", e);
+	return cli_report(
+		in, &st, &credential, c.name, e, "%s", sealed ? "sealed" : "no longer sealed");
 }
 
 static int run_rm(struct invocation *in, struct err *e)

@@ -155,21 +155,7 @@ static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "
 	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"PUBLISHED", "published"},
 	{"VERSIONS", "versions"}, {NULL, NULL}};
 
-static int print_one(const struct invocation *in, struct state *st, const char *name, struct err *e)
-{
-	json_t *row = for_output(in, describe(st, name, e), true);
-	return row ? output_object(in, show_columns, row, e) : -1;
-}
-
-/* What a change says: its line on text, the expert as it is now otherwise. */
-static int report(const struct invocation *in, struct state *st, const char *name, const char *line,
-	struct err *e)
-{
-	if (in->output != OUTPUT_TEXT)
-		return print_one(in, st, name, e);
-	output_say(in, "%s", line);
-	return 0;
-}
+static const struct cli_noun expert = {.columns = show_columns, .find = describe};
 
 static int run_list(struct invocation *in, struct err *e)
 {
@@ -219,7 +205,8 @@ static int run_show(struct invocation *in, struct err *e)
 		return -1;
 	if (o->diff)
 		return show_diff(in, &st, arg(in, 0), e);
-	return print_one(in, &st, arg(in, 0), e);
+	json_t *row = for_output(in, describe(&st, arg(in, 0), e), true);
+	return row ? output_object(in, show_columns, row, e) : -1;
 }
 
 static int run_versions(struct invocation *in, struct err *e)
@@ -309,7 +296,6 @@ static int run_create(struct invocation *in, struct err *e)
 	MANIFEST_AUTO m = {0};
 	EXPERT_AUTO x = {0};
 	STR_AUTO real = NULL;
-	BUF_AUTO line = {0};
 	struct err quiet = {0};
 	const struct create *o = in->options;
 	const char *name = arg(in, 0);
@@ -317,13 +303,13 @@ static int run_create(struct invocation *in, struct err *e)
 		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
 	if (o->if_missing && expert_find(&st, name, &x, &quiet) == 0)
-		return report(in, &st, name, "there already; nothing changed", e);
+		return cli_report(in, &st, &expert, name, e, "there already; nothing changed");
 	if (read_named(in, &st, name, o->dir, &real, &m, e) < 0 ||
 		expert_create(&st, real, &m, e) < 0)
 		return -1;
-	buf_addf(&line, "created expert %s: %zu tool%s, %zu host%s attached", name, m.ntools,
+	return cli_report(in, &st, &expert, name, e,
+		"created expert %s: %zu tool%s, %zu host%s attached", name, m.ntools,
 		m.ntools == 1 ? "" : "s", m.hosts.n, m.hosts.n == 1 ? "" : "s");
-	return report(in, &st, name, buf_str(&line), e);
 }
 
 struct set {
@@ -337,14 +323,12 @@ static int run_set(struct invocation *in, struct err *e)
 	MANIFEST_AUTO m = {0};
 	EXPERT_AUTO x = {0};
 	STR_AUTO real = NULL;
-	BUF_AUTO line = {0};
 	if (need_dir(in, o->dir, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0 ||
 		expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		read_named(in, &st, x.name, o->dir, &real, &m, e) < 0 ||
 		expert_set_dir(&st, &x, real, &m, e) < 0)
 		return -1;
-	buf_addf(&line, "expert %s now lives in %s", x.name, real);
-	return report(in, &st, x.name, buf_str(&line), e);
+	return cli_report(in, &st, &expert, x.name, e, "expert %s now lives in %s", x.name, real);
 }
 
 static void say_attached(const struct invocation *in, const struct expert *x,
@@ -388,7 +372,7 @@ static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
 	free(hosts);
 	free(changed);
 	if (r == 0 && in->output != OUTPUT_TEXT)
-		r = print_one(in, &st, x.name, e);
+		r = cli_show(in, &st, &expert, x.name, e);
 	return r;
 }
 
@@ -484,17 +468,15 @@ static int run_unpublish(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
-	BUF_AUTO line = {0};
 	int was;
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		expert_unpublish(&st, &x, &was, e) < 0)
 		return -1;
-	if (was)
-		buf_addf(&line, "unpublished %s: version %d is kept, and offered no more", x.name,
-			was);
-	else
-		buf_addf(&line, "nothing of %s is published", x.name);
-	return report(in, &st, x.name, buf_str(&line), e);
+	if (!was)
+		return cli_report(
+			in, &st, &expert, x.name, e, "nothing of %s is published", x.name);
+	return cli_report(in, &st, &expert, x.name, e,
+		"unpublished %s: version %d is kept, and offered no more", x.name, was);
 }
 
 /* ---- removing ----------------------------------------------------------------------------------

@@ -14,30 +14,7 @@
 static const struct column columns[] = {{"HOST", "host"}, {"CREDENTIAL", "credential"},
 	{"NOTE", "note"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL, NULL}};
 
-static int print_one(
-	const struct invocation *in, struct state *st, const struct bound_host *h, struct err *e)
-{
-	json_t *rows = host_list(st, h, e);
-	json_t *one = rows ? json_incref(json_array_get(rows, 0)) : NULL;
-	json_decref(rows);
-	return one ? output_object(in, columns, one, e) : -1;
-}
-
-static int report(const struct invocation *in, struct state *st, const char *text, const char *line,
-	struct err *e)
-{
-	BOUND_HOST_AUTO h = {0};
-	if (host_find(st, text, &h, e) < 0)
-		return -1;
-	if (in->output != OUTPUT_TEXT)
-		return print_one(in, st, &h, e);
-	JSON_AUTO flags = host_flags(&h.host, h.credential != 0);
-	json_t *flag;
-	size_t i;
-	output_say(in, "%s", line);
-	json_array_foreach(flags, i, flag) output_say(in, "%s  %s", text, json_string_value(flag));
-	return 0;
-}
+static const struct cli_noun host = {.columns = columns, .find = host_named, .warns = true};
 
 /* The gate would refuse it only when code asks: better said where it is declared. */
 static void note_private(const struct invocation *in, const char *text, const struct route *r)
@@ -63,12 +40,12 @@ static int run_add(struct invocation *in, struct err *e)
 	BOUND_HOST_AUTO old = {0};
 	struct err quiet = {0};
 	struct cred c;
-	char text[HOST_TEXT_MAX], line[512];
+	char text[HOST_TEXT_MAX];
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_parse(arg(in, 0), &named, e) < 0)
 		return -1;
 	host_text(&named, text);
 	if (o->if_missing && host_find(&st, text, &old, &quiet) == 0)
-		return report(in, &st, text, "there already; nothing changed", e);
+		return cli_report(in, &st, &host, text, e, "there already; nothing changed");
 	if ((o->ca_file && capem_read(o->ca_file, &pem, e) < 0) ||
 		(o->bind && cred_find(&st, o->bind, &c, e) < 0))
 		return -1;
@@ -77,11 +54,8 @@ static int run_add(struct invocation *in, struct err *e)
 	if (host_add(&st, &h, o->bind ? &c : NULL, e) < 0)
 		return -1;
 	note_private(in, text, &h.route);
-	if (o->bind)
-		snprintf(line, sizeof line, "added host %s, bound to %s", text, o->bind);
-	else
-		snprintf(line, sizeof line, "added host %s: egress only", text);
-	return report(in, &st, text, line, e);
+	return cli_report(in, &st, &host, text, e, "added host %s%s%s", text,
+		o->bind ? ", bound to " : ": egress only", o->bind ? o->bind : "");
 }
 
 static int run_list(struct invocation *in, struct err *e)
@@ -104,10 +78,9 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 static int run_show(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	BOUND_HOST_AUTO h = {0};
-	if (find(&st, in, STATE_READ, &h, e) < 0)
+	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	return print_one(in, &st, &h, e);
+	return cli_show(in, &st, &host, arg(in, 0), e);
 }
 
 struct set {
@@ -137,7 +110,8 @@ static int run_set(struct invocation *in, struct err *e)
 	if (host_set(&st, &now, &h, e) < 0)
 		return -1;
 	note_private(in, text, &h.route);
-	return report(in, &st, text, "changed; published experts keep their snapshot", e);
+	return cli_report(
+		in, &st, &host, text, e, "changed; published experts keep their snapshot");
 }
 
 static int run_rm(struct invocation *in, struct err *e)

@@ -1,4 +1,7 @@
 #include "cli/cli.h"
+#include "base/buf.h"
+
+#include <stdarg.h>
 
 int cli_place(const struct invocation *in, struct state_place *p, struct err *e)
 {
@@ -22,4 +25,39 @@ int cli_secret(const struct invocation *in, const struct secret_source *given, c
 	if (from.newline_kept)
 		program_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
 	return 0;
+}
+
+static json_t *find_one(
+	struct state *st, const struct cli_noun *noun, const char *name, struct err *e)
+{
+	JSON_AUTO found = noun->find(st, name, e);
+	return json_incref(json_is_array(found) ? json_array_get(found, 0) : found);
+}
+
+int cli_show(const struct invocation *in, struct state *st, const struct cli_noun *noun,
+	const char *name, struct err *e)
+{
+	json_t *one = find_one(st, noun, name, e);
+	return one ? output_object(in, noun->columns, one, e) : -1;
+}
+
+int cli_report(const struct invocation *in, struct state *st, const struct cli_noun *noun,
+	const char *name, struct err *e, const char *fmt, ...)
+{
+	BUF_AUTO line = {0};
+	va_list ap;
+	if (in->output != OUTPUT_TEXT)
+		return cli_show(in, st, noun, name, e);
+	va_start(ap, fmt);
+	buf_vaddf(&line, fmt, ap);
+	va_end(ap);
+	output_say(in, "%s", buf_str(&line));
+	if (!noun->warns)
+		return 0;
+	JSON_AUTO one = find_one(st, noun, name, e);
+	json_t *flag;
+	size_t i;
+	json_array_foreach(json_object_get(one, "flags"), i, flag)
+		output_say(in, "%s  %s", name, json_string_value(flag));
+	return one ? 0 : -1;
 }

@@ -266,3 +266,9 @@ json_t *host_list(struct state *st, const struct bound_host *only, struct err *e
 	json_decref(rows);
 	return NULL;
 }
+
+json_t *host_named(struct state *st, const char *text, struct err *e)
+{
+	BOUND_HOST_AUTO h = {0};
+	return host_find(st, text, &h, e) < 0 ? NULL : host_list(st, &h, e);
+}

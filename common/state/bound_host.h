@@ -50,5 +50,6 @@ json_t *host_flags(const struct host *h, bool bound);
 void host_scope(struct buf *b, const char *text, const struct host *h);
 /* NULL: all. */
 json_t *host_list(struct state *st, const struct bound_host *only, struct err *e);
+json_t *host_named(struct state *st, const char *text, struct err *e); /* of that one */
 
 #endif
