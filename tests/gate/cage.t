@@ -41,8 +41,7 @@ def run():
             continue
         if (abi < 1 and "file" in name) or (abi < 4 and name == "listens") or \
                 (abi < 6 and name == "signals-other" and os.geteuid() != 0):
-            print("ok %d - %s # SKIP this kernel's Landlock has version %d" % (Tap.n + 1, name, abi))
-            Tap.n += 1
+            TAP.skip(name, f"this kernel's Landlock has version {abi}")
             continue
         if name == "is-root" and os.environ.get("GATE_TEST_INSIDE") == "1":
             eq(caged[name], "yes", "is-root: the only uid of a namespace stays, without its power")
@@ -87,13 +86,10 @@ if __name__ == "__main__":
             globals()["set_hosts"] = lambda **k: None
             try:
                 outside()
-            except Exception:
-                traceback.print_exc()
-                Tap.failed += 1
+            except Exception as e:
+                TAP.died(e)
             for stop in reversed(at_end):
                 stop()
-            print("1..%d" % Tap.n)
-            sys.stdout.flush()
-            os._exit(1 if Tap.failed else 0)
+            os._exit(TAP.done())
         os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     main(run)

@@ -3,7 +3,7 @@
 addresses against Python's ipaddress. Where they differ, ours must be the stricter, and listed."""
 import ctypes, ctypes.util, ipaddress, os, random, subprocess, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gatelib import BIN, Tap, eq, ok, skip_all
+from gatelib import BIN, TAP, eq, ok, skip_all
 
 PROBE = os.path.join(os.environ.get("EVCTL_TESTBIN", os.path.join(BIN, "../tests")), "gate/probe")
 random.seed(int(os.environ.get("SEED", "5")))
@@ -194,5 +194,4 @@ if not (idn2 and curl):
     skip_all("libidn2 or libcurl cannot be loaded")
 names()
 addresses()
-print("1..%d" % Tap.n)
-sys.exit(1 if Tap.failed else 0)
+sys.exit(TAP.done())

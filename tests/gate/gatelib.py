@@ -5,12 +5,13 @@ Inside the namespace, names resolve by a hosts file that the test writes, and an
 on the loopback interface. So addresses are tried without a packet leaving the machine.
 """
 import array, base64, fcntl, gzip, hashlib, json, os, re, shutil, socket, ssl, struct, subprocess, sys, tempfile
-import threading, time, traceback
+import threading, time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../lib"))
 from field import BYTES, FLAG, NUMBER, TEXT, message, read  # noqa: E402
+from tap import Tap, skip_all  # noqa: E402
 from waiting import alive, until  # noqa: E402
 
 BIN = os.environ.get("EVCTL_BIN", os.path.join(HERE, "../../build/bin"))
@@ -20,28 +21,8 @@ PUBLIC2 = "93.184.216.35"
 
 # ---- TAP ----
 
-class Tap:
-    n = failed = 0
-
-
-def ok(cond, name, note=None):
-    Tap.n += 1
-    if not cond:
-        Tap.failed += 1
-    print("%sok %d - %s" % ("" if cond else "not ", Tap.n, name))
-    if not cond and note is not None:
-        print("\n".join("#   " + line for line in str(note).splitlines()))
-    sys.stdout.flush()
-    return bool(cond)
-
-
-def eq(got, want, name):
-    return ok(got == want, name, "got  %.2000r\nwant %.2000r" % (got, want))
-
-
-def skip_all(why):
-    print("1..0 # SKIP " + why)
-    sys.exit(0)
+TAP = Tap()
+ok, eq = TAP.ok, TAP.eq
 
 
 def main(run):
@@ -50,15 +31,13 @@ def main(run):
     try:
         run()
     except Exception as e:
-        ok(False, "died: " + type(e).__name__, traceback.format_exc())
+        TAP.died(e)
     said = sanitizers_said()
     if said:
-        ok(False, "the sanitizers complained", "\n".join(said.splitlines()[:60]))
+        ok(False, "the sanitizers complained", said)
     for stop in reversed(at_end):
         stop()
-    print("1..%d" % Tap.n)
-    sys.stdout.flush()
-    os._exit(1 if Tap.failed else 0)
+    os._exit(TAP.done())
 
 
 at_end = []

@@ -25,6 +25,47 @@ KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_
              "XDG_CONFIG_HOME", "NO_COLOR")
 
 
+class Tap:
+    """What every test in Python counts and says with."""
+
+    def __init__(self):
+        self.n = self.failed = 0
+
+    def ok(self, cond, what, detail=None):
+        self.n += 1
+        print(f"{'' if cond else 'not '}ok {self.n} - {what}", flush=True)
+        if not cond:
+            self.failed += 1
+            if detail is not None:
+                self.note("\n".join(str(detail).splitlines()[:60]))
+        return bool(cond)
+
+    def eq(self, got, want, what):
+        return self.ok(got == want, what, "got  %.2000r\nwant %.2000r" % (got, want))
+
+    def skip(self, what, why):
+        self.n += 1
+        print(f"ok {self.n} - {what} # SKIP {why}", flush=True)
+
+    def died(self, e):
+        """Within the handler of an exception that ends the test."""
+        self.ok(False, f"died: {type(e).__name__}", traceback.format_exc())
+
+    def note(self, text):
+        for line in text.splitlines():
+            print(f"# {line}", flush=True)
+
+    def done(self):
+        """Prints the plan; the exit code."""
+        print(f"1..{self.n}", flush=True)
+        return 1 if self.failed or self.n == 0 else 0
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}", flush=True)
+    sys.exit(0)
+
+
 USER = 65532  # has no files and no processes; another than that of tests/sandbox, which count theirs
 
 
@@ -100,10 +141,7 @@ class Result:
         return f"{' '.join(map(str, self.argv))}\nexit {self.code}\nout: {self.out}\nerr: {self.err}"
 
 
-class T:
-    def __init__(self):
-        self.n = self.failed = 0
-
+class T(Tap):
     def __enter__(self):
         self.dir = Path(tempfile.mkdtemp(prefix="evctl-test."))
         self.home = self.dir / "state"
@@ -115,17 +153,7 @@ class T:
         if kind:
             self.ok(False, f"died: {kind.__name__}", "".join(traceback.format_exception(kind, value, tb)))
         shutil.rmtree(self.dir, ignore_errors=True)
-        print(f"1..{self.n}", flush=True)
-        sys.exit(1 if self.failed else 0)
-
-    def ok(self, cond, what, detail=None):
-        self.n += 1
-        print(f"{'' if cond else 'not '}ok {self.n} - {what}", flush=True)
-        if not cond:
-            self.failed += 1
-            for line in str(detail).splitlines()[:60]:
-                print(f"# {line}", flush=True)
-        return cond
+        sys.exit(self.done())
 
     def run(self, program, *args, stdin=b"", env=None, timeout=120, **more):
         argv = [str(BIN / program), *map(str, args)]

@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 sys.dont_write_bytecode = True
-from tap import BIN, T  # noqa: E402
+from tap import BIN, T, skip_all  # noqa: E402
 from waiting import alive, wait_for  # noqa: E402
 
 MODERN = "2026-07-28"
@@ -252,8 +252,7 @@ def npm():
         stamp = home / ".installed"
         if not stamp.exists() or stamp.read_text() != want:
             if not shutil.which("npm"):
-                print("1..0 # SKIP npm is not installed")
-                sys.exit(0)
+                skip_all("npm is not installed")
             for f in ("package.json", "package-lock.json"):
                 shutil.copy(HERE / f, home / f)
             subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import traceback
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../lib'))
+from tap import Tap  # noqa: E402
+
 BIN = os.environ.get('EVCTL_BIN') or os.path.join(os.path.dirname(__file__), '../../build/bin')
 TESTBIN = os.environ.get('EVCTL_TESTBIN') or os.path.join(BIN, '../tests')
 USER = 65533  # nobody's neighbour: has no files and no processes
@@ -117,20 +120,14 @@ def main():
     only = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix='evctl-test.') as place:
         todo = [(t, b) for b in boxes(place) for t in tests if not only or t.__name__ in only]
-        print('1..%d' % len(todo))
-        failed = 0
-        for i, (function, box) in enumerate(todo, 1):
+        tap = Tap()
+        for function, box in todo:
             name = '%s: %s' % (box.name, (function.__doc__ or function.__name__).split('\n')[0])
             notes.clear()
             try:
                 function(box)
-                print('ok %d - %s' % (i, name))
+                tap.ok(True, name)
             except Exception:
-                failed += 1
-                print('not ok %d - %s' % (i, name))
-                for line in traceback.format_exc().splitlines():
-                    print('# ' + line)
-            for line in notes:
-                print('# ' + line)
-            sys.stdout.flush()
-    sys.exit(failed != 0)
+                tap.ok(False, name, traceback.format_exc())
+            tap.note('\n'.join(notes))
+    sys.exit(tap.done())

@@ -2605,12 +2605,10 @@ with tempfile.TemporaryDirectory() as tmp:
                 f.write(data)
     run = subprocess.run([scanlib.SCAN, *dirs], capture_output=True, check=False)
     outs = [json.loads(line) for line in run.stdout.splitlines()]
-print(f"1..{len(cases) + 1}")
-print(f"{'ok' if run.returncode == 0 and len(outs) == len(cases) else 'not ok'} 1 - every case was scanned")
-for i, ((what, files, want, may, bad), got) in enumerate(zip(cases, outs)):
+TAP = scanlib.TAP
+TAP.ok(run.returncode == 0 and len(outs) == len(cases), "every case was scanned", run)
+for (what, files, want, may, bad), got in zip(cases, outs):
     have = found(got)
-    good = want <= have <= want | may and (bad is None or bad == got["syntax_error"])
-    print(f"{'ok' if good else 'not ok'} {i + 2} - {what}")
-    if not good:
-        print(f"#   missing {sorted(want - have)}\n#   extra {sorted(have - want - may)}")
-        print(f"#   syntax errors {got['syntax_errors']}")
+    TAP.ok(want <= have <= want | may and (bad is None or bad == got["syntax_error"]), what,
+           f"missing {sorted(want - have)}\nextra {sorted(have - want - may)}\nsyntax errors {got['syntax_errors']}")
+sys.exit(TAP.done())

@@ -20,15 +20,11 @@ import scanlib  # noqa: E402
 CODINGS = os.path.join(scanlib.TESTBIN, "scan", "codings")
 CHARS, EUC_KR, UTF_8, ESCAPES, RAW_ESCAPES, ISO_2022, HZ, IDNA, UTF_7 = range(9)
 REFUSED, UNSURE = b"\xfe", b"\xfd"
-number = 0
 
 
 def say(good, text, notes=()):
-    global number
-    number += 1
-    print(f"{'ok' if good else 'not ok'} {number} - {text}")
-    for note in [] if good else list(notes)[:20]:
-        print(f"# {note}")
+    scanlib.TAP.ok(good, text, "\n".join(list(notes)[:20]))
+
 
 
 def ask(*args, text="", prefix=()):
@@ -199,4 +195,4 @@ for what, coding, body, want in (("not sure", "iso2022_jp", b"\x1b(Z", (1, 0)), 
     have = (len(got["dynamic"]), len(got["syntax_errors"]))
     say(have == want and len(got["reads"]) == (have == (0, 0)) and
         (not have[0] or "encoding" in got["dynamic"][0]["why"]), f"a file that is {what}", [str(got)])
-print(f"1..{number}")
+sys.exit(scanlib.TAP.done())

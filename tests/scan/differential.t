@@ -25,10 +25,6 @@ def files(paths):
                     yield os.path.join(root, name)
 
 
-def say(good, number, text):
-    print(f"{'ok' if good else 'not ok'} {number} - {text}")
-
-
 todo = list(files(sys.argv[1:] or TREES))
 dumps = scanlib.dump(todo)
 bad = refused = 0
@@ -38,8 +34,8 @@ for path, got in zip(todo, dumps):
     if wrong:
         bad += 1
         print(f"# {path}: {wrong}")
-print("1..3")
-say(len(dumps) == len(todo), 1, f"{len(dumps)} of {len(todo)} files read")
-say(not bad, 2, f"{bad} differ")
+scanlib.TAP.ok(len(dumps) == len(todo), f"{len(dumps)} of {len(todo)} files read")
+scanlib.TAP.ok(not bad, f"{bad} differ")
 # a control: the trees hold files that must be refused, and most must not
-say(sys.argv[1:] or (len(todo) > 3000 and 5 < refused < 100), 3, f"{refused} refused by both")
+scanlib.TAP.ok(sys.argv[1:] or (len(todo) > 3000 and 5 < refused < 100), f"{refused} refused by both")
+sys.exit(scanlib.TAP.done())

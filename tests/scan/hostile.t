@@ -100,18 +100,12 @@ def scan(files):
         return subprocess.run([scanlib.SCAN, tmp], capture_output=True, preexec_fn=limits)
 
 
-print(f"1..{2 * len(CASES)}")
-number = 0
 for what, hostile, small in CASES:
     run = scan(hostile)
     # analysed, refused as a syntax error, or too much as a whole: never a signal, never silence
     said = run.stdout.startswith(b"{") if run.returncode == 0 else run.stderr
-    number += 1
-    good = run.returncode in (0, 1) and said
-    print(f"{'ok' if good else 'not ok'} {number} - {what}: an answer")
-    if not good:
-        print(f"# exit {run.returncode} {run.stderr[:200]}")
-    number += 1
+    scanlib.TAP.ok(run.returncode in (0, 1) and said, f"{what}: an answer", f"exit {run.returncode} {run.stderr[:200]}")
     run = scan(small)
     found = run.returncode == 0 and [r["name"] for r in json.loads(run.stdout)["reads"]]
-    print(f"{'ok' if found and set(found) == {'A'} else 'not ok'} {number} - {what}: in small it is read")
+    scanlib.TAP.ok(found and set(found) == {"A"}, f"{what}: in small it is read", found)
+sys.exit(scanlib.TAP.done())

@@ -51,10 +51,8 @@ with tempfile.TemporaryDirectory() as tmp:
         os.makedirs(os.path.dirname(os.path.join(tmp, name)), exist_ok=True)
         with open(os.path.join(tmp, name), "w", encoding="utf-8") as f:
             f.write(text)
-    print(f"1..{len(CASES)}")
-    for number, (entry, what, want) in enumerate(CASES, 1):
+    for entry, what, want in CASES:
         out = subprocess.run([scanlib.SCAN, "-e", entry, tmp], capture_output=True, check=True)
         got = sorted(json.loads(out.stdout)["reach"])
-        print(f"{'ok' if got == want.split() else 'not ok'} {number} - {what}")
-        if got != want.split():
-            print(f"# {got}")
+        scanlib.TAP.ok(got == want.split(), what, got)
+sys.exit(scanlib.TAP.done())

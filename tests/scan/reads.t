@@ -75,7 +75,6 @@ def found(got):
 
 
 only = sys.argv[1:]
-number = 0
 for source in sorted(os.listdir(CASES)):
     with open(os.path.join(CASES, source), encoding="utf-8") as f:
         cases = re.split(r"^=== ?", f.read(), flags=re.M)[1:]
@@ -83,17 +82,11 @@ for source in sorted(os.listdir(CASES)):
         title, _, text = case.partition("\n")
         if only and not any(o in source + " " + title for o in only):
             continue
-        number += 1
         files, want, syntax = parse(text)
         got = run(files)
         have = found(got)
         good = have == want and got["syntax_error"] == syntax
-        print(f"{'ok' if good else 'not ok'} {number} - {source[:-4]}: {title}")
-        if not good:
-            for x in sorted(want - have):
-                print(f"#   missing {x}")
-            for x in sorted(have - want):
-                print(f"#   extra   {x}")
-            if got["syntax_error"] != syntax:
-                print(f"#   syntax_error {got['syntax_error']} {got['syntax_errors']}")
-print(f"1..{number}")
+        wrong = [f"missing {x}" for x in sorted(want - have)] + [f"extra   {x}" for x in sorted(have - want)]
+        scanlib.TAP.ok(good, f"{source[:-4]}: {title}", "\n".join(
+            [*wrong, f"syntax_error {got['syntax_error']} {got['syntax_errors']}"]))
+sys.exit(scanlib.TAP.done())

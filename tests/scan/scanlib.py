@@ -2,10 +2,15 @@
 import ast
 import os
 import subprocess
+import sys
 import warnings
 
 warnings.simplefilter("ignore")
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../lib"))
+from tap import Tap  # noqa: E402
+
+TAP = Tap()
 TESTBIN = os.environ.get("EVCTL_TESTBIN") or os.path.join(HERE, "../../build/tests")
 DUMP = os.path.join(TESTBIN, "scan", "dump")
 SCAN = os.path.join(TESTBIN, "scan", "scan_dump")

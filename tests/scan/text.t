@@ -147,8 +147,8 @@ with tempfile.TemporaryDirectory() as tmp:
         if wrong:
             bad += 1
             print(f"# {what}: {wrong[:300]}")
-print("1..3")
-for number, good, text in ((1, len(dumps) == len(cases), f"{len(dumps)} of {len(cases)} cases read"),
-                           (2, not bad, f"{bad} differ"),
-                           (3, 1000 < taken < len(cases) - 1000, f"{taken} of them parse")):
-    print(f"{'ok' if good else 'not ok'} {number} - {text}")
+TAP = scanlib.TAP
+TAP.ok(len(dumps) == len(cases), f"{len(dumps)} of {len(cases)} cases read")
+TAP.ok(not bad, f"{bad} differ")
+TAP.ok(1000 < taken < len(cases) - 1000, f"{taken} of them parse")
+sys.exit(TAP.done())
