@@ -111,7 +111,6 @@ static void warn_of_key(const struct invocation *in, const struct state_place *p
 			b->fingerprint);
 }
 
-/* Where there is no state yet, nothing is lost and nobody asked. */
 static int confirm_replacing(
 	const struct invocation *in, const char *dir, const struct backup_info *b, struct err *e)
 {
@@ -126,6 +125,7 @@ static int run_restore(struct invocation *in, struct err *e)
 	const char *from = arg(in, 0);
 	bool have_key;
 	PLACE_AUTO place = {0};
+	/* Where there is no state yet, nothing is lost and nobody asked. */
 	STR_AUTO db = cli_place(in, &place, e) < 0 ? NULL : state_place_path(&place, "state.db", e);
 	const char *dir = place.dir;
 	if (!db || backup_read(from, &told, e) < 0 ||

@@ -150,12 +150,8 @@ int db_open(struct db **out, const char *path, bool read_only, struct err *e)
 {
 	*out = NULL;
 	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0) {
-		if (errno != ENOENT && errno != ENOTDIR) {
-			err_errno(e, ERR_STATE, "cannot read the state file '%s'", path);
-			return err_hint(e, "be its owner, or name another --state DIR");
-		}
-		err_set(e, ERR_STATE, "there is no state file: '%s'", path);
-		return err_hint(e, "evctl init");
+		err_errno(e, ERR_STATE, "cannot read the state file '%s'", path);
+		return err_hint(e, "be its owner, or name another --state DIR");
 	}
 	if (read_only && has_journal(path))
 		take_back(path);

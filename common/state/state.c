@@ -40,6 +40,11 @@ int state_open(
 	STR_AUTO path = NULL;
 	if (take_place(st, place, &path, e) < 0)
 		return -1;
+	if (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		err_set(e, ERR_STATE, "there is no state file where %s says: '%s'", place->dir_from,
+			path);
+		return err_hint(e, "evctl init");
+	}
 	if (db_open(&st->db, path, mode == STATE_READ, e) < 0)
 		return -1;
 	int64_t version;

@@ -60,6 +60,15 @@ with T() as t:
     t.fails(4, "or an option's", "evctl-state", "rekey", "--key-file", lost,
             says=f"where --key-file says: '{lost}'")
 
+    nowhere = t.dir / "nowhere"
+    t.fails(9, "no state where EVCTL_HOME says", "evctl-state", "status", hint="evctl init",
+            env={"EVCTL_HOME": str(nowhere)},
+            says=f"there is no state file where EVCTL_HOME says: '{nowhere}/state.db'")
+    t.fails(9, "or where --state says", "evctl-state", "status", "--state", nowhere,
+            says=f"there is no state file where --state says: '{nowhere}/state.db'")
+    t.fails(9, "or below HOME", "evctl-cred", "list", env={"EVCTL_HOME": "", "HOME": str(nowhere)},
+            says="there is no state file where HOME says: ")
+
     # passphrase
     other = t.dir / "other"
     rd, wr = os.pipe()
