@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "gate/message.h"
 
 #include <stdlib.h>
@@ -109,12 +110,27 @@ int gate_begin(struct gate *g, const struct gate_policy *p, struct err *e)
 	return hear(g, &gate_ok_fields, NULL, ANSWER_MS, &b, e);
 }
 
+/* Of a gate that may have been taken over: what it says ends up in records and on terminals. */
+static bool is_text(const struct gate_report *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct net_event *v = &r->events[i];
+		const char *const said[] = {v->method, v->host, v->path, v->verdict};
+		for (size_t k = 0; k < 4; k++)
+			if (!text_is_utf8(said[k], strlen(said[k])))
+				return false;
+	}
+	return true;
+}
+
 int gate_end(struct gate *g, struct gate_report *r, struct err *e)
 {
 	*r = (struct gate_report){0};
 	if (say(g, &gate_end_fields, NULL, NULL, 0, e) < 0)
 		return -1;
-	return hear(g, &gate_report_fields, r, ANSWER_MS, &r->text, e);
+	if (hear(g, &gate_report_fields, r, ANSWER_MS, &r->text, e) < 0)
+		return -1;
+	return is_text(r) ? 0 : gone(e);
 }
 
 void gate_report_free(struct gate_report *r)

@@ -39,8 +39,7 @@ struct gate_summary {
 };
 
 struct gate_report {
-	struct net_event
-		*events; /* whose strings are in text, unless they came in a greater message */
+	struct net_event *events; /* strings in text, unless it came in a greater message */
 	size_t n;
 	struct gate_summary summary;
 	struct buf text;

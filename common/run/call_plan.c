@@ -1,7 +1,6 @@
 #include "run/runner_in.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define GATE_SLACK_MS 500 /* the code's own deadline is to end it, not the gate's */
 

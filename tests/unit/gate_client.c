@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int listener(uint16_t *port)
@@ -92,6 +93,39 @@ static void test_call(struct tap *t, struct gate *g, uint16_t port)
 	gate_report_free(&r);
 }
 
+/* A program that answers as a gate does, with an event of this path. */
+static const char gate_script[] =
+	"#!/usr/bin/python3 -I\n"
+	"import socket, struct\n"
+	"s = socket.socket(fileno=3)\n"
+	"def get(): s.recv(struct.unpack('<I', s.recv(4, socket.MSG_WAITALL))[0], "
+	"socket.MSG_WAITALL)\n"
+	"def put(b): s.sendall(struct.pack('<I', len(b)) + b)\n"
+	"def text(b): return struct.pack('<I', len(b)) + b + b'\\0'\n"
+	"get(), put(b'Y\\1' + text(b'CA')), get(), put(b'K\\1'), get()\n"
+	"put(b'V\\1' + bytes(48) + b'\\1\\0\\0\\0' + bytes(8) + text(b'GET') + text(b'x.example') +\n"
+	"    text(b'%s') + bytes(40) + text(b'allowed'))\n";
+
+/* 1 one event, 0 none, -1 the gate counts as gone. */
+static int say_path(const char *path)
+{
+	char name[] = "/tmp/evctl-gate-XXXXXX";
+	int fd = mkstemp(name), got = 0;
+	struct gate *g = NULL;
+	struct gate_report r = {0};
+	struct err e = {0};
+	const struct gate_policy p = {.id = "r", .deadline_ms = 10000};
+	dprintf(fd, gate_script, path);
+	fchmod(fd, 0700);
+	close(fd);
+	if (gate_start(&g, name, NULL, NULL, 0, -1, &e) == 0 && gate_begin(g, &p, &e) == 0)
+		got = gate_end(g, &r, &e) == 0 ? (int)r.n : e.code == ERR_SANDBOX ? -1 : 0;
+	gate_report_free(&r);
+	gate_stop(&g);
+	unlink(name);
+	return got;
+}
+
 int main(void)
 {
 	struct tap t = {0};
@@ -130,5 +164,7 @@ int main(void)
 			!none,
 		"too many ports");
 	close(fd);
+	ok(&t, say_path("/p") == 1, "what a gate says that is text is taken");
+	ok(&t, say_path("/\\xff") == -1, "what is not is not a gate's");
 	return tap_done(&t);
 }
