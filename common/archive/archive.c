@@ -91,6 +91,7 @@ static int send_answer(struct http_request *r, const struct answer *a)
 		r->c->dead = true; /* half a page is no page */
 		return -1;
 	}
+	http_conn_allow(r->c, a->body.len);
 	return http_request_answer(r, a->status, headers, sizeof headers / sizeof *headers,
 		buf_str(&a->body), a->body.len);
 }

@@ -191,23 +191,16 @@ void request_answer_refuse(struct request_answer *a)
 {
 	struct http_request *in = a->in;
 	const struct refusal *no = a->no;
+	const struct http_header headers[] = {
+		{"X-Evctl-Gate", no->reason}, {"Content-Type", "application/json"}};
 	BUF_AUTO body = {0};
-	char head[512];
 	a->status = no->status;
-	in->close = in->close || !in->body_done || a->status == 400;
+	in->close = in->close || a->status == 400;
 	buf_addf(&body, "{\"error\":\"%s\",\"reason\":\"%s\"", no->why, no->reason);
 	if (no->hint[0])
 		buf_addf(&body, ",\"hint\":\"%s\"", no->hint);
 	buf_adds(&body, "}\n");
-	snprintf(head, sizeof head,
-		"HTTP/1.1 %d %s\r\nX-Evctl-Gate: %s\r\nContent-Type: application/json\r\n"
-		"Content-Length: %zu\r\n%s\r\n",
-		a->status, http_phrase(a->status), no->reason, body.len,
-		in->close ? "Connection: close\r\n" : "");
-	http_conn_puts(in->c, head);
-	if (!http_request_is(in, "HEAD"))
-		http_conn_put(in->c, body.data, body.len);
-	http_conn_flush(in->c);
+	http_request_answer(in, a->status, headers, 2, buf_str(&body), body.len);
 }
 
 void request_answer_free(struct request_answer *a)

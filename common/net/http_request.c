@@ -154,7 +154,6 @@ int http_request_answer(struct http_request *r, int status, const struct http_he
 	struct http_conn *c = r->c;
 	char line[80];
 	r->close = r->close || !r->body_done || (c->ending && *c->ending);
-	http_conn_allow(c, len);
 	snprintf(line, sizeof line, "HTTP/1.1 %d %s\r\n", status, http_phrase(status));
 	http_conn_puts(c, line);
 	put_date(c);
