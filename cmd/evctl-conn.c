@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/output.h"
-#include "broker/call.h"
+#include "broker/broker.h"
 #include "cli/cli.h"
 #include "run/source.h"
 #include "state/capem.h"

@@ -8,7 +8,7 @@
 #include "state/listing.h"
 #include "verify/check.h"
 #include "verify/diff.h"
-#include "verify/report.h"
+#include "verify/verdict_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "state/livenames.h"
 #include "verify/judge.h"
-#include "verify/report.h"
+#include "verify/verdict_text.h"
 #include "verify/verify.h"
 
 #include <stdlib.h>

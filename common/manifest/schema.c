@@ -5,7 +5,7 @@
 #include "manifest/place.h"
 #include "manifest/schema_ref.h"
 #include "base/text.h"
-#include "manifest/value.h"
+#include "manifest/schema_value.h"
 
 #include <float.h>
 #include <math.h>

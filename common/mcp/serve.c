@@ -1,6 +1,6 @@
 #include "mcp/serve.h"
 #include "base/file.h"
-#include "mcp/call.h"
+#include "mcp/caller.h"
 #include "mcp/offer.h"
 #include "mcp/shelf.h"
 #include "mcp/lines.h"

@@ -4,7 +4,7 @@
 #ifndef EVCTL_RUN_RUNNER_IN_H
 #define EVCTL_RUN_RUNNER_IN_H
 
-#include "run/guard.h"
+#include "run/key_guard.h"
 #include "run/keys.h"
 #include "run/run.h"
 #include "run/source.h"

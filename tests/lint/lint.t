@@ -14,7 +14,7 @@ BREACHES = {
     "sodium": [("cmd/evctl.c", "#include <sodium.h>")],
     "yaml": [("common/base/json.c", "#include <yaml.h>")],
     "iconv": [("common/scan/decode.c", "#include <iconv.h>")],
-    "curl": [("common/broker/call.c", "#include <curl/curl.h>")],
+    "curl": [("common/broker/broker.c", "#include <curl/curl.h>")],
     "sql": [("common/run/run.c", '#include "state/db.h"'), ("cmd/evctl.c", '#include "state/db.h"'),
             ("common/doctor/health.c", "static int f(struct db *d)\n{\n\treturn db_check(d, 0);\n}"),
             ("common/apply/apply.c", 'static const char *f =\n\t"SELECT name FROM hosts";'),

@@ -4,8 +4,8 @@
  * session, those of the calls before, which the code may have kept. What code transforms freely
  * passes.
  */
-#ifndef EVCTL_RUN_GUARD_H
-#define EVCTL_RUN_GUARD_H
+#ifndef EVCTL_RUN_KEY_GUARD_H
+#define EVCTL_RUN_KEY_GUARD_H
 
 #include "base/buf.h"
 #include "gate/leak.h"

@@ -2,8 +2,8 @@
  * A verdict for people and for CI. Text never holds more of the source than names and line numbers,
  * and no control characters, whatever the code calls its keys.
  */
-#ifndef EVCTL_VERIFY_REPORT_H
-#define EVCTL_VERIFY_REPORT_H
+#ifndef EVCTL_VERIFY_VERDICT_TEXT_H
+#define EVCTL_VERIFY_VERDICT_TEXT_H
 
 #include "base/buf.h"
 #include "base/json.h"

@@ -1,4 +1,4 @@
-#include "run/guard.h"
+#include "run/key_guard.h"
 
 #include <stdio.h>
 #include <stdlib.h>

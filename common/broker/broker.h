@@ -6,8 +6,8 @@
  * A call that passes the checks of its form is a run (tool "api_call NAME") with one event, also
  * when it is denied. With `save`, a 2xx answer's body becomes that run's artifact.
  */
-#ifndef EVCTL_BROKER_CALL_H
-#define EVCTL_BROKER_CALL_H
+#ifndef EVCTL_BROKER_BROKER_H
+#define EVCTL_BROKER_BROKER_H
 
 #include "broker/transfer.h"
 #include "state/conn.h"

@@ -1,4 +1,4 @@
-#include "manifest/value.h"
+#include "manifest/schema_value.h"
 
 #include <float.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "broker/call.h"
+#include "broker/broker.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/magic.h"

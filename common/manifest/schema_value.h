@@ -2,8 +2,8 @@
  * JSON Schema's notion of when two values are the same: 1 and 1.0 are, true and 1 are not, order of
  * members does not matter. Work draws on the caller's steps; running out is -1, and steps is 0.
  */
-#ifndef EVCTL_MANIFEST_VALUE_H
-#define EVCTL_MANIFEST_VALUE_H
+#ifndef EVCTL_MANIFEST_SCHEMA_VALUE_H
+#define EVCTL_MANIFEST_SCHEMA_VALUE_H
 
 #include "base/json.h"
 

@@ -3,11 +3,11 @@
  * through the broker. All of it belongs to the one thread that calls (the sandbox dies with it).
  * Nothing is opened before the first call.
  */
-#ifndef EVCTL_MCP_CALL_H
-#define EVCTL_MCP_CALL_H
+#ifndef EVCTL_MCP_CALLER_H
+#define EVCTL_MCP_CALLER_H
 
 #include "base/program.h"
-#include "broker/call.h"
+#include "broker/broker.h"
 #include "mcp/rev.h"
 #include "mcp/shelf.h"
 #include "run/run.h"

@@ -1,4 +1,4 @@
-#include "verify/report.h"
+#include "verify/verdict_text.h"
 
 #include "manifest/manifest.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "mcp/call.h"
+#include "mcp/caller.h"
 #include "mcp/content.h"
 #include "mcp/offer.h"
 
