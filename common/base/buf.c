@@ -1,19 +1,17 @@
 #include "base/buf.h"
+#include "base/vault.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static void let_go(struct buf *b)
 {
-	if (b->secret && b->data) {
-		explicit_bzero(b->data, b->cap);
-		munmap(b->data, b->cap);
-	} else {
+	if (b->secret)
+		vault_free(b->data);
+	else
 		free(b->data);
-	}
 }
 
 void buf_free(struct buf *b)
@@ -33,12 +31,9 @@ void buf_clear(struct buf *b)
 /* Another block instead, with what there is; the old one is gone. NULL leaves it. */
 static char *secret_block(struct buf *b, size_t cap)
 {
-	void *p = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
+	void *p = vault_new(cap);
+	if (!p)
 		return NULL;
-	(void)mlock(p, cap);
-	(void)madvise(p, cap, MADV_DONTDUMP);
-	(void)madvise(p, cap, MADV_WIPEONFORK);
 	if (b->len)
 		memcpy(p, b->data, b->len);
 	let_go(b);

@@ -1,7 +1,7 @@
 #include "broker/scrub.h"
 #include "base/text.h"
 #include "gate/coding.h"
-#include "gate/vault.h"
+#include "base/vault.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "gate/leak.h"
 
 #include "base/text.h"
-#include "gate/vault.h"
+#include "base/vault.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "gate/request_answer.h"
 #include "gate/request_body.h"
-#include "gate/vault.h"
+#include "base/vault.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "gate/request_answer.h"
 
 #include "base/limits.h"
-#include "gate/vault.h"
+#include "base/vault.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "gate/swap.h"
-#include "gate/vault.h"
+#include "base/vault.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "gate/upstream.h"
 
 #include "base/file.h"
-#include "gate/vault.h"
+#include "base/vault.h"
 #include "net/addr.h"
 
 #include <curl/curl.h>

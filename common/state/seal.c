@@ -1,10 +1,10 @@
 #include "state/seal.h"
 #include "base/proc.h"
+#include "base/vault.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,23 +22,14 @@
 static const char plain_prefix[] = "evctl-key-1 ";
 static const char wrapped_prefix[] = "evctl-key-1-passphrase ";
 
-/* Whole pages are ours: sodium_malloc() shares them with nobody. A forked child sees zeros. */
-static void hide_from_children(void *p, size_t n)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & ~(page - 1);
-	madvise((void *)from, (uintptr_t)p + n - from, MADV_WIPEONFORK);
-}
-
 int secret_alloc(struct secret *s, size_t n, struct err *e)
 {
 	*s = (struct secret){0};
 	if (sodium_init() < 0)
 		return err_set(e, ERR_FAIL, "libsodium cannot be set up");
-	char *p = sodium_malloc(n + 1);
+	char *p = vault_new(n + 1);
 	if (!p)
 		return err_set(e, ERR_FAIL, "out of locked memory");
-	memset(p, 0, n + 1);
-	hide_from_children(p, n + 1);
 	*s = (struct secret){p, n};
 	return 0;
 }
@@ -54,7 +45,7 @@ int secret_set(struct secret *s, const void *p, size_t n, struct err *e)
 
 void secret_free(struct secret *s)
 {
-	sodium_free(s->data); /* wipes */
+	vault_free(s->data);
 	*s = (struct secret){0};
 }
 
