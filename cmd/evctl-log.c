@@ -5,12 +5,14 @@
 #include "state/livenames.h"
 #include "state/logexport.h"
 #include "state/run_record.h"
+#include "state/run_text.h"
 #include "state/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define RUN_TEXT_MAX ((size_t)64 << 20)
 #define DAY_MS ((int64_t)86400000)
 
 static const struct column run_columns[] = {{"RUN", "run"}, {"EXPERT", "expert"},
@@ -50,194 +52,25 @@ static int do_runs(struct invocation *in, struct err *e)
 
 /* ---- show ---------------------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-	return s ? s : "";
-}
-
-static long long number_of(const json_t *o, const char *key)
-{
-	return (long long)json_integer_value(json_object_get(o, key));
-}
-
-static void line(const char *title, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void line(const char *title, const char *fmt, ...)
-{
-	BUF_AUTO b = {0};
-	va_list ap;
-	va_start(ap, fmt);
-	buf_vaddf(&b, fmt, ap);
-	va_end(ap);
-	printf("%-10s ", title);
-	output_text(stdout, buf_str(&b), b.len);
-	putchar('\n');
-}
-
-static void print_head(const json_t *run)
-{
-	const json_t *v = json_object_get(run, "version");
-	line("run", "%s", text_of(run, "run"));
-	if (json_is_integer(v))
-		line("expert", "%s, version %lld", text_of(run, "expert"),
-			(long long)json_integer_value(v));
-	else
-		line("expert", "%s, its draft", text_of(run, "expert"));
-	line("tool", "%s", text_of(run, "tool"));
-	line("for", "%s", text_of(run, "buyer")[0] ? text_of(run, "buyer") : "the builder");
-	if (text_of(run, "session")[0])
-		line("session", "%s", text_of(run, "session"));
-	line("status", "%s%s%s", text_of(run, "status"), text_of(run, "reason")[0] ? ": " : "",
-		text_of(run, "reason"));
-	line("started", "%s", text_of(run, "started"));
-	line("ended", "%s", text_of(run, "ended"));
-}
-
-static void print_detail(const json_t *d)
-{
-	const json_t *limits = json_object_get(d, "limits"), *ph = json_object_get(d, "phases");
-	const json_t *out = json_object_get(d, "egress");
-	if (limits)
-		line("limits", "%lld ms, %lld bytes of memory (by %s)%s%s",
-			number_of(limits, "timeout_ms"), number_of(limits, "memory"),
-			text_of(limits, "bounds"), text_of(d, "limit")[0] ? "; hit: " : "",
-			text_of(d, "limit"));
-	if (ph)
-		line("time",
-			"%lld ms to open, %lld for the gate, %lld to start, %lld in the tool, "
-			"%lld to collect",
-			number_of(ph, "open"), number_of(ph, "gate"), number_of(ph, "start"),
-			number_of(ph, "tool"), number_of(ph, "collect"));
-	if (out)
-		line("egress", "%lld requests, %lld refused, %lld failed, %lld bytes up, %lld down",
-			number_of(out, "requests"), number_of(out, "refused"),
-			number_of(out, "failed"), number_of(out, "up"), number_of(out, "down"));
-	size_t i;
-	json_t *leak;
-	json_array_foreach(json_object_get(d, "leaks"), i, leak)
-	{
-		line("leak", "%s", json_string_value(leak));
-	}
-}
-
-static void print_lists(const json_t *run)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach(json_object_get(run, "egress"), i, row)
-	{
-		line("request", "%s %s:%lld%s -> %lld %s", text_of(row, "method"),
-			text_of(row, "host"), number_of(row, "port"), text_of(row, "path"),
-			number_of(row, "status"), text_of(row, "verdict"));
-	}
-	json_array_foreach(json_object_get(run, "artifacts"), i, row)
-	{
-		line("artifact", "%s (%lld bytes, %s)", text_of(row, "name"),
-			number_of(row, "bytes"), text_of(row, "type"));
-	}
-	json_array_foreach(json_object_get(run, "withheld"), i, row)
-	{
-		line("withheld", "%s: %s", text_of(row, "name"), text_of(row, "why"));
-	}
-}
-
-/* A request that a command would let through: the host, why not, and what to run. */
-static bool note_request(const struct invocation *in, const json_t *row)
-{
-	static const struct {
-		const char *verdict, *why, *command, *rest;
-	} mends[] = {
-		{"address", "leads to a private or local address; if it is meant to",
-			"evctl-host set", " --allow-private yes"},
-		{"certificate",
-			"shows a certificate that is not trusted; if it has a CA of its own",
-			"evctl-host set", " --ca-file PEM"},
-		{"plain", "was to get its key over plain HTTP; ask by https, or", "evctl-host set",
-			" --plain yes"},
-		{"leak", "was to get a key that is not bound to it; if it is meant to",
-			"evctl-bind set", " CRED"},
-		{"unreachable", "cannot be reached; what is declared", "evctl-host show", ""},
-		{"tls", "does not speak TLS there; what is declared", "evctl-host show", ""},
-	};
-	const char *host = text_of(row, "host"), *verdict = text_of(row, "verdict");
-	for (size_t i = 0; i < sizeof mends / sizeof mends[0]; i++) {
-		if (strcmp(verdict, mends[i].verdict) != 0)
-			continue;
-		program_note(in, "%s %s: %s %s%s", host, mends[i].why, mends[i].command, host,
-			mends[i].rest);
-		return true;
-	}
-	if (number_of(row, "status") != 401)
-		return false;
-	program_note(
-		in, "%s itself answered 401; which key it gets: evctl-host show %s", host, host);
-	return true;
-}
-
-/* What a failed tool's log shows of the walls that code runs into. */
-static void note_log(const struct invocation *in, const json_t *run)
-{
-	static const struct {
-		const char *seen, *note;
-	} walls[] = {
-		{"Name or service not known",
-			"only attached hosts have names inside: evctl-expert attach EXPERT HOST"},
-		{"Temporary failure in name resolution",
-			"only attached hosts have names inside: evctl-expert attach EXPERT HOST"},
-		{"Connection refused", "inside there are ports 80, 443 and those of attached "
-				       "hosts: evctl-host add HOST:PORT"},
-		{"No module named", "what the expert must bring: evctl-verify EXPERT"},
-		{"Read-only file system", "files to keep go under outputs/, others into the "
-					  "current directory: man expert.yaml"},
-	};
-	const char *log = text_of(run, "log");
-	for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
-		if (!strstr(log, walls[i].seen))
-			continue;
-		program_note(in, "%s", walls[i].note);
-		return;
-	}
-}
-
-/* One thing to do next, for a run that failed. */
-static void note_mend(const struct invocation *in, const json_t *run)
-{
-	size_t i;
-	json_t *row;
-	if (strcmp(text_of(run, "status"), "failed") != 0)
-		return;
-	fflush(stdout);
-	json_array_foreach(json_object_get(run, "egress"), i, row)
-	{
-		if (note_request(in, row))
-			return;
-	}
-	note_log(in, run);
-}
-
 static int print_run(struct invocation *in, json_t *run, struct err *e)
 {
-	const json_t *text = json_object_get(run, "log");
-	const char *log = text_of(run, "log");
-	size_t n = json_string_length(text);
+	BUF_AUTO text = {.limit = RUN_TEXT_MAX};
+	BUF_AUTO mend = {0};
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, run_columns, json_incref(run), e);
-	print_head(run);
-	print_detail(json_object_get(run, "detail"));
-	print_lists(run);
-	if (n) {
-		printf("log\n");
-		output_text(stdout, log, n);
-		if (log[n - 1] != '\n')
-			putchar('\n');
-	}
-	note_mend(in, run);
+	run_text(run, &text);
+	run_mend(run, &mend);
+	if (buf_failed(&text))
+		return err_set(e, ERR_FAIL, "what there is of this run is over 64 MB: add -o json");
+	output_text(stdout, buf_str(&text), text.len);
+	if (mend.len)
+		program_note(in, "%s", buf_str(&mend));
 	return 0;
 }
 
 static bool has_ended(const json_t *run)
 {
-	return strcmp(text_of(run, "status"), "running") != 0;
+	return strcmp(json_text_of(run, "status"), "running") != 0;
 }
 
 /* A log that was removed, or is yet to come, is no reason not to tell the rest. */
