@@ -1,5 +1,6 @@
 #include "base/strv.h"
 #include "base/buf.h"
+#include "base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,10 @@ static void take(struct strv *sv, char *s)
 {
 	if (!s || sv->failed)
 		goto fail;
-	if (sv->n + 2 > sv->cap) {
-		size_t cap = sv->cap ? sv->cap * 2 : 16;
-		char **v = realloc(sv->v, cap * sizeof *v);
-		if (!v)
-			goto fail;
-		sv->v = v;
-		sv->cap = cap;
-	}
+	char **v = grow(sv->v, sv->n + 1, &sv->cap, sizeof *v);
+	if (!v)
+		goto fail;
+	sv->v = v;
 	sv->v[sv->n++] = s;
 	sv->v[sv->n] = NULL;
 	return;

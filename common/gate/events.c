@@ -1,5 +1,6 @@
 #include "gate/events.h"
 
+#include "base/grow.h"
 #include "base/limits.h"
 #include "gate/message.h"
 
@@ -33,14 +34,10 @@ static void forget(struct events *ev)
 
 static int make_room(struct events *ev)
 {
-	if (ev->report.n < ev->room)
-		return 0;
-	size_t room = ev->room ? ev->room * 2 : 16;
-	struct net_event *grown = realloc(ev->report.events, room * sizeof *grown);
+	struct net_event *grown = grow(ev->report.events, ev->report.n, &ev->room, sizeof *grown);
 	if (!grown)
 		return -1;
 	ev->report.events = grown;
-	ev->room = room;
 	return 0;
 }
 

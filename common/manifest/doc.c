@@ -1,5 +1,6 @@
 #include "manifest/doc.h"
 
+#include "base/grow.h"
 #include "base/nearest.h"
 #include "base/text.h"
 
@@ -96,14 +97,10 @@ static struct doc *node_new(enum doc_kind kind, yaml_mark_t m)
 
 static int push(struct doc *list, struct doc *d)
 {
-	if (list->n == list->room) {
-		size_t room = list->room ? list->room * 2 : 4;
-		struct doc **v = realloc(list->v, room * sizeof(struct doc *));
-		if (!v)
-			return -1;
-		list->v = v;
-		list->room = room;
-	}
+	struct doc **v = grow(list->v, list->n, &list->room, sizeof(struct doc *));
+	if (!v)
+		return -1;
+	list->v = v;
 	list->v[list->n++] = d;
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "manifest/tree.h"
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/limits.h"
 #include "manifest/ignore.h"
 #include "manifest/secretish.h"
@@ -93,14 +94,10 @@ static int cannot_read(const struct walk *w, const char *path)
 static struct tree_file *new_file(struct walk *w, const char *path)
 {
 	struct tree *t = w->tree;
-	if (t->n == w->room) {
-		size_t room = w->room ? w->room * 2 : 64;
-		struct tree_file *v = realloc(t->files, room * sizeof *v);
-		if (!v)
-			return NULL;
-		t->files = v;
-		w->room = room;
-	}
+	struct tree_file *v = grow(t->files, t->n, &w->room, sizeof *v);
+	if (!v)
+		return NULL;
+	t->files = v;
 	struct tree_file *f = &t->files[t->n];
 	*f = (struct tree_file){.path = strdup(path)};
 	if (!f->path)

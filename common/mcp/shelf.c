@@ -1,5 +1,6 @@
 #include "mcp/shelf.h"
 #include "base/b64.h"
+#include "base/grow.h"
 #include "state/objects.h"
 #include "state/run_record.h"
 
@@ -41,14 +42,10 @@ char *shelf_uri(const char *run, const char *name)
 
 static int append(struct shelf *s, const struct shelf_item *item)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 16;
-		struct shelf_item *grown = realloc(s->v, cap * sizeof *grown);
-		if (!grown)
-			return -1;
-		s->v = grown;
-		s->cap = cap;
-	}
+	struct shelf_item *grown = grow(s->v, s->n, &s->cap, sizeof *grown);
+	if (!grown)
+		return -1;
+	s->v = grown;
 	s->v[s->n++] = *item;
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "run/source.h"
 #include "base/b64.h"
 #include "base/buf.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -87,14 +88,10 @@ static bool same(const struct line *a, const struct line *b)
 
 static int add_line(struct source *s, const struct line *l)
 {
-	if (s->nlines == s->room) {
-		size_t room = s->room ? s->room * 2 : 1024;
-		struct line *grown = realloc(s->lines, room * sizeof *grown);
-		if (!grown)
-			return -1;
-		s->lines = grown;
-		s->room = room;
-	}
+	struct line *grown = grow(s->lines, s->nlines, &s->room, sizeof *grown);
+	if (!grown)
+		return -1;
+	s->lines = grown;
 	s->lines[s->nlines++] = *l;
 	return 0;
 }

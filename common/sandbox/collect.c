@@ -1,6 +1,7 @@
 #include "sandbox/collect.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/limits.h"
 #include "base/magic.h"
 #include "base/text.h"
@@ -47,14 +48,10 @@ static int reopen(int path_fd, int flags)
 
 static int add_entry(struct walk *w, const char *name, size_t len, const char *why)
 {
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? w->cap * 2 : 64;
-		struct entry *more = realloc(w->entries, cap * sizeof *more);
-		if (!more)
-			return -1;
-		w->entries = more;
-		w->cap = cap;
-	}
+	struct entry *more = grow(w->entries, w->n, &w->cap, sizeof *more);
+	if (!more)
+		return -1;
+	w->entries = more;
 	char *copy = strndup(name, len);
 	if (!copy)
 		return -1;
