@@ -129,6 +129,13 @@ int expert_weigh(struct state *st, const struct expert *x, int64_t *versions, in
 	struct err *e);
 /* Names of all experts, sorted. */
 int expert_names(struct state *st, struct strv *out, struct err *e);
+/*
+ * What the owner is shown of one. A draft that cannot be read is shown all the same, with what the
+ * state knows and the problem: a list must not fail because one directory is gone.
+ */
+json_t *expert_describe(struct state *st, const char *name, struct err *e);
+/* The same with its tools (and their entries) and hosts as texts, for a table. */
+json_t *expert_cells(const json_t *described, bool with_entry);
 
 /* ---- the archive that is sealed ---- */
 
