@@ -8,7 +8,6 @@
 #include "state/capem.h"
 #include "state/conn.h"
 #include "state/livenames.h"
-#include "state/livenames.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -44,6 +44,7 @@ _evctl() {
 # A word as the program would get it.
 _evctl_plain() {
 	local w=$1
+	# shellcheck disable=SC2088 # the word as it was typed
 	[[ $w == '~/'* ]] && w=$HOME/${w:2}
 	case $w in
 	\'*) w=${w#\'} && w=${w%\'} ;;

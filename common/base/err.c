@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void format_into(char *dst, size_t size, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void format_into(
+	char *dst, size_t size, const char *fmt, va_list ap)
 {
 	int n = vsnprintf(dst, size, fmt, ap);
 	if (n >= 0 && (size_t)n >= size && size > 4)

@@ -273,7 +273,7 @@ static ssize_t send_some(int sock, const void *p, size_t n, const int *fds, size
 	if (nfds) {
 		msg.msg_control = control.bytes;
 		msg.msg_controllen = CMSG_SPACE(sizeof(int) * nfds);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+		struct cmsghdr *c = &control.align;
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int) * nfds);

@@ -17,7 +17,8 @@ static void put_line(const char *text)
 	fprintf(stderr, "%s\n", buf_str(&b));
 }
 
-static void say(const struct invocation *in, const char *kind, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void say(
+	const struct invocation *in, const char *kind, const char *fmt, va_list ap)
 {
 	BUF_AUTO b = {0};
 	buf_vaddf(&b, fmt, ap);

@@ -9,7 +9,7 @@
 char *place_value(const json_t *v)
 {
 	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_ENSURE_ASCII);
-	for (char *del = text; del && (del = strchr(del, 0x7f));)
+	for (char *del = text ? strchr(text, 0x7f) : NULL; del; del = strchr(del, 0x7f))
 		*del = '?'; /* ASCII too, and jansson lets it be */
 	return text;
 }

@@ -52,9 +52,10 @@ static inline void parse_push(struct parse *p, struct node *n)
 /* Takes all above the mark off the stack. */
 static inline struct seq parse_take(struct parse *p, uint32_t mark)
 {
-	struct seq s = {NULL, p->depth - mark};
+	struct seq s = {0};
 
-	if (s.n) {
+	if (p->depth > mark) {
+		s.n = p->depth - mark;
 		s.v = arena_raw(p->arena, s.n * sizeof(*s.v));
 		for (uint32_t i = 0; i < s.n; i++)
 			s.v[i] = p->stack[mark + i];

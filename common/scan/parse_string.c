@@ -29,12 +29,12 @@ struct build {
 
 static void reserve(struct parse *p, struct build *b, size_t n)
 {
-	if (b->room - b->n >= n)
+	if (b->text && b->room - b->n >= n)
 		return;
 	char *old = b->text;
 	b->room = b->n + n > 2 * b->n ? b->n + n : 2 * b->n;
 	b->text = arena_alloc(p->arena, b->room);
-	if (b->n)
+	if (old)
 		memcpy(b->text, old, b->n);
 }
 

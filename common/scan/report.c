@@ -91,7 +91,7 @@ static bool is_missing(
 	if (dots)
 		return !written || !f->top ||
 		       !module_child(h->s, f->top, written, strcspn(written, "."));
-	if (f->where == IMPORT_NOWHERE)
+	if (f->where == IMPORT_NOWHERE || !written)
 		return false;
 	char *top = arena_copy(&h->s->arena, written, strcspn(written, "."));
 	return !scan_is_stdlib(top) && !scan_is_sandbox_package(top);

@@ -53,7 +53,7 @@ int bound_host_read(struct query *q, struct bound_host *h, struct err *e)
 		.sealed = col_int(q, 9),
 		.has_value = col_int(q, 10),
 		.length = (int)col_int(q, 11)};
-	if (route_read(q, 3, &h->host.route, e) == 0 && !failed)
+	if (route_read(q, 3, &h->host.route, e) == 0 && h->host.name && !failed)
 		return 0;
 	bound_host_free(h);
 	return err_set(e, ERR_FAIL, "out of memory");

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Completion with 100,000 rows of a kind, against the same program doing nothing and against 10 rows.
 exec /usr/bin/python3 - "$(dirname "$0")/../lib" <<'END'
-import sqlite3, statistics, subprocess, sys, time
+import os, sqlite3, statistics, subprocess, sys, time
 
 sys.path.insert(0, sys.argv[1])
 from tap import BIN, T
 
-ROUNDS = 40
+ROUNDS = int(os.environ.get("EVCTL_BENCH_ROUNDS", 40))
 
 
 def timed(argv, env):
@@ -37,5 +37,8 @@ with T() as t:
         mid = statistics.median
         print(f"{what}: 100,000 rows against 10: {mid(x / y for x, y in zip(a, b)):.2f}; against --version: "
               f"{mid(x / y for x, y in zip(a, c)):.2f}  ({mid(a) * 1e3:.1f} ms)", flush=True)
-        t.ok(mid(a) < 0.020, f"{what}: under 20 ms here", mid(a))
+        if ROUNDS < 10:
+            t.skip(f"{what}: under 20 ms here", "too few rounds to tell")
+        else:
+            t.ok(mid(a) < 0.020, f"{what}: under 20 ms here", mid(a))
 END

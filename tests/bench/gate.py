@@ -5,7 +5,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from gatelib import *
 
 LOAD = os.path.join(os.environ.get("EVCTL_TESTBIN", os.path.join(BIN, "../tests")), "gate/load")
-ROUNDS = int(os.environ.get("ROUNDS", "5"))
+ROUNDS = int(os.environ.get("EVCTL_BENCH_ROUNDS", "5"))
 NGINX = """
 server { listen 127.0.0.1:9080; location / { return 200 "ok"; } }
 server { listen 127.0.0.1:9443 ssl; ssl_certificate %(c)s; ssl_certificate_key %(c)s;

@@ -2,13 +2,13 @@
 # A model's calls as ratios within one run: a tool in a warm session against evctl-run --session, an
 # API through the broker against plain curl. In turn, so that a busy moment weighs on all alike.
 exec /usr/bin/python3 - "$(dirname "$0")/../mcp" <<'END'
-import statistics, subprocess, sys, time
+import os, statistics, subprocess, sys, time
 
 sys.path.insert(0, sys.argv[1])
 from api import Api, Authority
 from mcplib import BIN, Raw, T, serve_demo
 
-ROUNDS = 40
+ROUNDS = int(os.environ.get("EVCTL_BENCH_ROUNDS", 40))
 mid = statistics.median
 
 
@@ -56,5 +56,9 @@ with T() as t:
     row("an MCP api_call in a warm session / plain curl", got[ask], got[curl])
     row("evctl-conn call / plain curl", got[call], got[curl])
     t.good("evctl-session", "end", session)
-    t.ok(mid(got[mcp]) < 2 * mid(got[run]), "a warm MCP call takes less than two of evctl-run's")
+    what = "a warm MCP call takes less than two of evctl-run's"
+    if ROUNDS < 10:
+        t.skip(what, "too few rounds to tell")
+    else:
+        t.ok(mid(got[mcp]) < 2 * mid(got[run]), what)
 END

@@ -1,4 +1,5 @@
 """Ratios of whole commands, measured in turn in one run: A B A B ..., the median of the pairs' ratios."""
+import os
 import statistics
 import subprocess
 import time
@@ -11,7 +12,7 @@ def once(argv, env, stdin):
     return time.perf_counter() - start
 
 
-def pair(what, a, b, runs=20, env=None, stdin=None):
+def pair(what, a, b, runs=int(os.environ.get("EVCTL_BENCH_ROUNDS", 20)), env=None, stdin=None):
     """Prints how long a takes in terms of b."""
     once(a, env, stdin), once(b, env, stdin)
     rows = [(once(a, env, stdin), once(b, env, stdin)) for _ in range(runs)]

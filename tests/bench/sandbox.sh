@@ -3,6 +3,7 @@
 exec /usr/bin/python3 - <<'END'
 import json, os, statistics, subprocess, sys, time
 
+ROUNDS = int(os.environ.get('EVCTL_BENCH_ROUNDS', 8))
 BIN = os.environ.get('EVCTL_BIN', 'build/bin')
 SBX = os.path.join(os.environ.get('EVCTL_TESTBIN', os.path.join(BIN, '../tests')), 'sandbox/sbx')
 SHARE = os.path.join(BIN, '../share/evctl')
@@ -63,7 +64,7 @@ PLOT = ('import pandas, matplotlib.pyplot as plt\n'
 # Interleaved, so that a busy moment weighs on all alike.
 plain, alike, cold = [], [], []
 same_mounts = BARE + masks() + PYTHON
-for _ in range(8):
+for _ in range(ROUNDS):
     plain += bare(BARE + PYTHON, 5)
     alike += bare(same_mounts, 5)
     cold += times(start(NONE, 5))
@@ -73,8 +74,8 @@ row('a cold call / the same with /proc masked alike', base / mid(alike))
 # As a caller meets it, some time after the one before; and with no time between, where the session's own work
 # between two calls is part of it.
 PAUSE = 50
-for name, code, n, preload in (('no import', NONE, 100, ()), ('pandas, matplotlib', HEAVY, 40, ('pandas', 'matplotlib')),
-                               ('a plot', PLOT, 40, ('pandas', 'matplotlib'))):
+for name, code, n, preload in (('no import', NONE, 12 * ROUNDS, ()), ('pandas, matplotlib', HEAVY, 5 * ROUNDS, ('pandas', 'matplotlib')),
+                               ('a plot', PLOT, 5 * ROUNDS, ('pandas', 'matplotlib'))):
     first = base if code is NONE else mid(times(start(code, 5)))
     for when, pause in (('', PAUSE), (', at once after another', 0)):
         again = mid(times(start(code, n, session=True, preload=preload, pause=pause))[1:])
@@ -88,6 +89,6 @@ def at_once(n, calls):
     return time.perf_counter() - begun
 
 
-one, eight = at_once(1, 200), at_once(8, 200)
+one, eight = at_once(1, 25 * ROUNDS), at_once(8, 25 * ROUNDS)
 row('8 sessions at once / 1, for 8 times the calls', eight / one, '%d CPUs' % os.cpu_count())
 END

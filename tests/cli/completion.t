@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, T
+from tap import BIN, ROOT, UNDER_STRACE, T
 
 NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, CONN, VERSION, BUYER, WORD = range(14)
 NAMES = {
@@ -235,8 +235,8 @@ with T() as t:
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("BEGIN EXCLUSIVE")
     r = subprocess.run(["strace", "-f", "-e", "trace=clock_nanosleep,nanosleep,poll,select,pselect6", "-o",
-                        t.dir / "waits", BIN / "evctl-cred", "--complete", "show", ""], env=t.env,
-                       capture_output=True)
+                        t.dir / "waits", BIN / "evctl-cred", "--complete", "show", ""],
+                       env={**t.env, **UNDER_STRACE}, capture_output=True)
     waits = [x for x in (t.dir / "waits").read_text().splitlines() if "sleep(" in x or "select" in x]
     t.ok(r.returncode == 0 and r.stderr == b"" and waits == [], "and never waits for a lock", waits)
     db.execute("ROLLBACK")
@@ -267,7 +267,7 @@ with T() as t:
             ("versions", ("chart", "other", "--version", ""), "evctl-run")):
         trace = t.dir / "trace"
         done = subprocess.run(["strace", "-y", "-e", "trace=pread64", "-o", trace, BIN / program, "--complete",
-                               *words], capture_output=True, env=t.env)
+                               *words], capture_output=True, env={**t.env, **UNDER_STRACE})
         reads = sum("state.db" in line for line in trace.read_text().splitlines())
         t.ok(done.stdout and done.returncode == 0 and 0 < reads < 400, f"100,000 rows: {what} are found by an index",
              (reads, done.stdout[:200], done.stderr))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T
+from tap import BIN, SANITIZED, T
 
 YAML = """name: g
 tools:
@@ -103,7 +103,8 @@ with T() as t:
     proc.stdout.close()
     err = proc.stderr.read()
     t.ok(proc.wait() == -signal.SIGPIPE and first["kind"] == "egress" and err == b"", "a reader may leave at any time", err)
-    done = subprocess.run(["sh", "-c", 'ulimit -v 200000; exec "$@"', "sh", BIN / "evctl-log", "export", "--kind", "egress"],
+    room = "unlimited" if SANITIZED else 200000
+    done = subprocess.run(["sh", "-c", f'ulimit -v {room}; exec "$@"', "sh", BIN / "evctl-log", "export", "--kind", "egress"],
                           capture_output=True, env=t.env)
     t.ok(done.returncode == 0 and done.stdout.count(b"\n") == 100000 + count["egress"], "100,000 lines in little memory",
          done.stderr)

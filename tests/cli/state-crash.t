@@ -8,7 +8,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "archive")]
 from fill import add_artifact, add_run, open_db
-from tap import BIN, T
+from tap import BIN, UNDER_STRACE, T
 
 STEPS = ("rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "fsync",
          "fdatasync", "ftruncate", "pwrite64", "mkdirat", "copy_file_range")
@@ -19,7 +19,7 @@ def kill_at(t, call, n, *argv):
     done = subprocess.run(
         ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e",
          f"inject={call}:signal=SIGKILL:when={n}", str(BIN / argv[0]), *map(str, argv[1:])],
-        env=t.env, capture_output=True, timeout=120)
+        env={**t.env, **UNDER_STRACE}, capture_output=True, timeout=120)
     if done.returncode not in (0, -9, 137):
         raise AssertionError(f"{call} {n}: {done}")
     return done.returncode != 0

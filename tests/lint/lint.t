@@ -21,7 +21,7 @@ BREACHES = {
             ("cmd/evctl-cred.c", 'static const char *f =\n\t"x "\n\t"DELETE FROM hosts";'),
             ("common/archive/page.h", 'static const char *f = "INSERT INTO meta VALUES (1)";'),
             ("common/verify/check.c", 'static const char *f = "UPDATE hosts SET port = 1";')],
-    "options": [("common/state/state.h", "struct invocation;"), ("common/state/state.h", '#include "base/program.h"'),
+    "invocation": [("common/state/state.h", "struct invocation;"), ("common/state/state.h", '#include "base/program.h"'),
                 ("common/state/cred.c", 'static int f(void *in)\n{\n\treturn !!opt(in, "state");\n}'),
                 ("common/state/keyfile.c", 'static int f(void *in)\n{\n\treturn opt_flag(in, "x");\n}')],
     "silence": [("common/state/cred.c", 'static void f(void)\n{\n\tprintf("x");\n}'),
@@ -53,6 +53,29 @@ FINE = [("common/run/run.c", "static void f(void)\n{\n\tSTR_AUTO a = g(1, 2), b 
          '\tFD_AUTO d = open("x", O_RDONLY | O_CLOEXEC);\n\tsnprintf(a, 1, "x");\n\t_exit(1);\n}'),
         ("common/state/db.c", "#include <sqlite3.h>"),
         ("cmd/evctl.c", 'static const char *f = "SELECTED for DELETE";'), ("common/state/state.h", '#include "manifest/manifest.h"')]
+
+GOOD_HEADER = "#ifndef EVCTL_MINI_MINI_H\n#define EVCTL_MINI_MINI_H\n\nint mini(int n);\n\n#endif\n"
+GOOD = '#include "mini/mini.h"\n\nint mini(int n)\n{\n\treturn n + 1;\n}\n'
+
+
+def mini(body, before=""):
+    return GOOD.replace("\treturn n + 1;\n", "".join(f"\t{line}\n" for line in body)).replace("\n\nint", "\n" + before + "\nint", 1)
+
+
+# By part of `make lint`: its tool, and a file and header that it must complain of.
+PARTS = {
+    "lint-format": ("clang-format", GOOD.replace("\t", "    "), GOOD_HEADER),
+    "lint-rules": ("sh", GOOD, GOOD_HEADER.replace("MINI_MINI", "OTHER")),
+    "lint-shell": ("shellcheck", 'for x in "$@"; do cd $y; done\n', GOOD_HEADER),
+    "lint-headers": ("gcc", GOOD, GOOD_HEADER.replace("int n", "size_t n")),
+    "lint-warnings": ("gcc", mini(["int unused;", "return n;"]), GOOD_HEADER),
+    "lint-clang": ("clang", mini(["return n == n;"]), GOOD_HEADER),
+    "lint-tidy": ("clang-tidy", mini(["return n + sizeof(char *) * 0 + strlen(\"a\" + n ? \"b\" : \"c\");"],
+                                     "#include <string.h>\n#include <string.h>\n"), GOOD_HEADER),
+    "lint-cppcheck": ("cppcheck", mini(["int a[2] = {0};", "return a[n - n + 2];"]), GOOD_HEADER),
+    "lint-gcc": ("gcc", mini(["int *p = n ? &n : NULL;", "return *p;"], "#include <stddef.h>\n"), GOOD_HEADER),
+}
+ENV = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS")}
 
 with T() as t:
     tree = t.dir / "tree"
@@ -86,7 +109,7 @@ with T() as t:
             path.unlink() if old is None else path.write_text(old)
 
     rules = lint("--rules").stdout.split()
-    t.ok(len(rules) >= 10, "there are rules", rules)
+    t.ok(len(rules) >= 10 and len(rules) == len(set(rules)), "there are rules, each of a name of its own", rules)
     t.ok(set(rules) == set(BREACHES), "each has a breach here", set(rules) ^ set(BREACHES))
     r = lint()
     t.ok(r.returncode == 0 and r.stderr == "", "control: the tree breaks none", r.stderr)
@@ -100,3 +123,37 @@ with T() as t:
         t.ok(r.returncode == 0 and r.stderr == "", f"control: {fine!a} in {file}", r.stderr)
     r = lint()
     t.ok(r.returncode == 0, "control: nor does it afterwards", r.stderr)
+
+    # ---- the parts of `make lint` that compile and analyse, on a folder with one file of a few lines
+    small = t.dir / "small"
+    small.mkdir()
+    for part in ("Makefile", ".clang-format", ".clang-tidy", "HACKING.md"):
+        shutil.copy(ROOT / part, small / part)
+    for part in ("common/state/schema.sql", "common/archive", "tests/lint/lint.sh", "share/deps"):
+        whole = ROOT / part
+        (small / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(whole, small / part) if whole.is_dir() else shutil.copy(whole, small / part)
+    for folder in (".ci", "packaging", "completions"):
+        shutil.copytree(ROOT / folder, small / folder)
+    (small / "common/mini").mkdir()
+    file, header = small / "common/mini/mini.c", small / "common/mini/mini.h"
+    parts = subprocess.run(["make", "-s", "-f", "-", "print"], input=f"include {ROOT}/Makefile\nprint:\n\t@echo $(LINTS)\n",
+                           text=True, capture_output=True, cwd=ROOT, env=ENV).stdout.split()
+    t.ok(set(parts) == set(PARTS), "each part of make lint has a breach here", set(parts) ^ set(PARTS))
+    for part, (tool, code, its_header) in PARTS.items():
+        if not shutil.which(tool):
+            t.skip(part, f"{tool} is not installed")
+            continue
+        for breach in (False, True):
+            file.write_text(code if breach else GOOD)
+            header.write_text(its_header if breach else GOOD_HEADER)
+            script = small / "packaging/mini"
+            script.write_text("#!/bin/sh\n" + (code if breach and part == "lint-shell" else ":\n"))
+            r = subprocess.run(["make", "-s", "PARTS=mini", "PROGRAMS=", "UNIT=", "TESTPROGS=",
+                                "SOURCES=common/mini/mini.c common/mini/mini.h", part],
+                               cwd=small, capture_output=True, text=True, env=ENV)
+            if part == "lint-rules":
+                good = r.returncode != 0 and ("common/mini/mini.h: not EVCTL" in r.stderr) == breach
+            else:
+                good = (r.returncode != 0) == breach and (not breach or "mini" in r.stdout + r.stderr)
+            t.ok(good, f"{part}: {'complains of ' + repr(code + its_header) if breach else 'control: says nothing'}", r)

@@ -11,8 +11,10 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scanlib  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from tap import SANITIZED  # noqa: E402
 
-MEMORY = 900 << 20  # bytes of address space
+MEMORY = 900 << 20  # bytes of address space; the sanitizers want all of it
 SECONDS = 20        # of processor time
 random.seed(3)
 junk = bytes(random.randrange(256) for _ in range(1 << 20))
@@ -85,8 +87,10 @@ CASES = [
 
 
 def limits():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    seconds = SECONDS * (10 if SANITIZED else 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
