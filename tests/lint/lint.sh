@@ -42,7 +42,7 @@ rule sql "SQL, and state/db.h with its functions, are in common/state alone" \
 	"$(grep -nE '#include "state/db\.h"|(^|[^_a-z])(db|query|col)_[a-z]+\(|QUERY_AUTO|"[^"]*\<(SELECT|INSERT|UPDATE|DELETE FROM)\>' \
 		common/*/*.[ch] cmd/*.c | grep -v '^common/state/')"
 rule invocation "common/state knows no command line: what it needs is handed to it (common/cli)" \
-	"$(grep -nE 'struct invocation|(^|[^_a-z])opt(_[a-z]+)?\(|#include "(base/(program|argv|say|output)|cli/[a-z]*)\.h"' \
+	"$(grep -nE 'struct invocation|#include "(base/(program|argv|say|output)|cli/[a-z]*)\.h"' \
 		common/state/*.[ch])"
 
 rule silence "common/ neither prints nor exits (what speaks in base/ does)" \
