@@ -171,9 +171,8 @@ static void print_cells(
 		size_t gap = 0;
 		more = false;
 		for (size_t c = 0; c < t->n; c++) {
-			size_t n = terminal_next_line(&rest[c], &line, t->widths[c]), w = 0;
-			for (size_t i = 0; i < n; i++)
-				w += (line[i] & 0xc0) != 0x80;
+			size_t n = terminal_next_line(&rest[c], &line, t->widths[c]);
+			size_t w = text_chars(line, n);
 			if (n) /* blanks only before what follows them: no line ends in some */
 				printf("%*s%s%.*s%s", (int)gap, "", on, (int)n, line, off);
 			gap = (n ? 0 : gap) + t->widths[c] - w + GAP;

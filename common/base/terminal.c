@@ -1,4 +1,5 @@
 #include "base/terminal.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,7 @@ bool terminal_color(FILE *f)
 
 size_t terminal_width(const char *s)
 {
-	size_t n = 0;
-	for (; *s; s++)
-		n += (*s & 0xc0) != 0x80;
-	return n;
+	return text_chars(s, strlen(s));
 }
 
 size_t terminal_columns(void)

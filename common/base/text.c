@@ -41,6 +41,14 @@ bool text_is_utf8(const char *p, size_t n)
 	return u8_check((const uint8_t *)p, n) == NULL;
 }
 
+size_t text_chars(const char *p, size_t n)
+{
+	size_t chars = 0;
+	for (size_t i = 0; i < n; i++)
+		chars += (p[i] & 0xc0) != 0x80;
+	return chars;
+}
+
 size_t text_begun(const char *p, size_t n)
 {
 	ucs4_t c;

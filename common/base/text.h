@@ -18,6 +18,8 @@ uint32_t text_next(const char **p, const char *end);
 /* Writes a code point as UTF-8, surrogates too, as three bytes; where the next goes. */
 char *text_put(char *to, uint32_t c);
 bool text_is_utf8(const char *p, size_t n);
+/* Characters of UTF-8: code points, which are columns of a terminal for all but wide scripts. */
+size_t text_chars(const char *p, size_t n);
 /* How many bytes at the end begin a character that what follows may complete. */
 size_t text_begun(const char *p, size_t n);
 

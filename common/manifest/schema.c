@@ -295,15 +295,6 @@ static bool count_of(const json_t *j, size_t *n)
 	return true;
 }
 
-static size_t code_points(const json_t *v)
-{
-	const char *s = json_string_value(v);
-	size_t count = 0;
-	for (size_t i = 0, n = json_string_length(v); i < n; i++)
-		count += (s[i] & 0xc0) != 0x80;
-	return count;
-}
-
 static enum verdict length(const struct ctx *c, const json_t *limit, bool most)
 {
 	size_t n;
@@ -311,7 +302,7 @@ static enum verdict length(const struct ctx *c, const json_t *limit, bool most)
 		return VALID;
 	if (spend(c, json_string_length(c->value) / 64) < 0)
 		return STOPPED;
-	size_t got = code_points(c->value);
+	size_t got = text_chars(json_string_value(c->value), json_string_length(c->value));
 	if (most ? got <= n : got >= n)
 		return VALID;
 	return invalid(c, c->at, "must be at %s %zu character%s long, got %zu",

@@ -1,6 +1,7 @@
 #include "state/prompt.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "state/state.h"
 
 #include <errno.h>
@@ -213,11 +214,8 @@ int secret_input(struct secret_source *from, const char *what, bool for_header, 
  * ASCII. */
 void secret_tail(char out[5], const struct secret *s)
 {
-	size_t chars = 0;
 	out[0] = '\0';
-	for (size_t i = 0; i < s->n; i++)
-		chars += ((unsigned char)s->data[i] & 0xc0) != 0x80;
-	if (chars < 16)
+	if (text_chars(s->data, s->n) < 16)
 		return;
 	for (size_t i = s->n - 4; i < s->n; i++)
 		if (s->data[i] <= 0x20 || s->data[i] >= 0x7f)
