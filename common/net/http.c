@@ -131,7 +131,7 @@ static int parse_request_line(struct http_text line, struct http_head *h, const 
 	struct http_text version = {sp2 + 1, line.n - (size_t)(sp2 + 1 - line.p)};
 	if (!is_token(h->method) || h->method.n > 32)
 		return bad(why, "the method is malformed");
-	if (version.n != 8 || memcmp(version.p, "HTTP/", 5) != 0)
+	if (!h->target.n || version.n != 8 || memcmp(version.p, "HTTP/", 5) != 0)
 		return bad(why, "the request line is malformed");
 	if (memcmp(version.p + 5, "1.0", 3) == 0)
 		h->http10 = h->close = true;

@@ -60,6 +60,22 @@ static void check_verdict(const struct http_head *h, const struct policy_where *
 	must(!h->upgrade && !http_is(h->method, "CONNECT") && !http_is(h->method, "TRACE"));
 }
 
+/* What is taken out of a head is in it, or shorter where it was decoded. */
+static void check_parts(const struct http_head *h)
+{
+	struct http_text cookie = http_cookie(h, "a");
+	char *path = http_path(h->target), *value = http_query(h->target, "a");
+	must(path && strlen(path) <= h->target.n);
+	must(!value || strlen(value) + 2 <= h->target.n);
+	bool inside = !cookie.p;
+	for (size_t i = 0; i < h->nfields && !inside; i++)
+		inside = cookie.p >= h->field[i].value.p &&
+			 cookie.p + cookie.n <= h->field[i].value.p + h->field[i].value.n;
+	must(inside);
+	free(path);
+	free(value);
+}
+
 static void check_chunks(const char *p, size_t n)
 {
 	struct http_chunks whole = {0}, cut = {0};
@@ -99,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	must(end == end2);
 	if (end > 0 && http_parse(p, (size_t)end, &h, &why) == 0) {
 		check_head(&h);
+		check_parts(&h);
 		for (size_t i = 0; i < 4; i++)
 			check_verdict(&h, &where[i]);
 		check_chunks(p + end, n - (size_t)end);

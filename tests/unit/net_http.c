@@ -14,6 +14,8 @@ static const struct {
 	{0, "GET /?q=%20a HTTP/1.1\r\nHost: x\r\nA: \t b\t \r\nB:\r\n\r\n"},
 	{0, "GET http://x/a HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{0, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{0, "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{400, "CONNECT  HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{400, "GET * HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{400, "GET x HTTP/1.1\r\nHost: x\r\n\r\n"},
 	{400, "GET ftp://x/ HTTP/1.1\r\nHost: x\r\n\r\n"},
