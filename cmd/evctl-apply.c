@@ -2,6 +2,7 @@
 #include "apply/apply.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "state/livenames.h"
 
@@ -126,8 +127,7 @@ static int run(struct invocation *in, struct err *e)
 		applyfile_parse(&a, o.file, text.data, text.len, e) < 0 ||
 		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
-	if (o.prune && !o.dry &&
-		program_confirm(in, e, "remove what '%s' does not name", o.file) < 0)
+	if (o.prune && !o.dry && say_confirm(in, e, "remove what '%s' does not name", o.file) < 0)
 		return -1;
 	if (apply_file(&st, &a, &o, &r, e) < 0)
 		return report_failure(in, &r, o.dry);

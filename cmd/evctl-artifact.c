@@ -2,6 +2,7 @@
 #include "archive/archive.h"
 #include "base/file.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "run/deliver.h"
 #include "state/livenames.h"
@@ -199,7 +200,7 @@ static int do_rm(struct invocation *in, struct err *e)
 	int64_t removed;
 	if (open_state(&st, in, NULL, e) < 0 ||
 		artifact_names(&st, arg(in, 0), NULL, &names, e) < 0 ||
-		program_confirm(in, e, "remove %zu artifact%s of run %s", names.n,
+		say_confirm(in, e, "remove %zu artifact%s of run %s", names.n,
 			names.n == 1 ? "" : "s", arg(in, 0)) < 0 ||
 		artifact_remove(&st, arg(in, 0), &removed, e) < 0)
 		return -1;
@@ -221,7 +222,7 @@ static int do_gc(struct invocation *in, struct err *e)
 		return err_hint(e, "evctl-artifact gc --older 30");
 	}
 	if (open_state(&st, in, NULL, e) < 0 ||
-		program_confirm(in, e, "remove %s artifacts older than %d day%s",
+		say_confirm(in, e, "remove %s artifacts older than %d day%s",
 			o->unfetched ? "all" : "fetched", o->older, o->older == 1 ? "" : "s") < 0 ||
 		artifact_gc(&st, clock_real_ms() - o->older * DAY_MS, o->unfetched, &removed, e) <
 			0)
@@ -252,7 +253,7 @@ static int do_serve(struct invocation *in, struct err *e)
 		return -1;
 	if (fflush(stdout) != 0)
 		return err_errno(e, ERR_FAIL, "cannot write the output");
-	program_note(in,
+	say_note(in,
 		"the link is good for one browser, once, within %d minutes; Ctrl-C ends the "
 		"archive",
 		ARCHIVE_LINK_MIN);

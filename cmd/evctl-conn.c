@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "broker/broker.h"
 #include "cli/cli.h"
 #include "run/source.h"
@@ -26,7 +27,7 @@ static const struct cli_noun connection = {.columns = details, .find = conn_list
 static void warn_short(const struct invocation *in, const char *env, const struct secret *value)
 {
 	if (value->n && value->n < CRED_SHORT)
-		program_warn(in,
+		say_warn(in,
 			"'%s' is short: under %d bytes it can be found by chance "
 			"(! short)",
 			env, CRED_SHORT);
@@ -172,7 +173,7 @@ static int run_rm(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		program_confirm(in, e, "remove connection '%s' and its keys", c.name) < 0 ||
+		say_confirm(in, e, "remove connection '%s' and its keys", c.name) < 0 ||
 		conn_remove(&st, &c, e) < 0)
 		return -1;
 	output_say(in, "removed connection %s", c.name);
@@ -325,7 +326,7 @@ static int print_reply(struct invocation *in, const struct broker_reply *r)
 	if (in->output == OUTPUT_NAME)
 		return printf("%s\n", r->run) < 0;
 	if (r->status < 200 || r->status > 299)
-		program_note(in, "the answer's status is %d", r->status);
+		say_note(in, "the answer's status is %d", r->status);
 	if (r->saved) {
 		output_say(in,
 			"%s available as a run artifact (%zu bytes, %s): evctl-artifact get %s %s",

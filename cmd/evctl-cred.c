@@ -1,5 +1,6 @@
 /* evctl-cred: credentials, the builder's own and what buyers supply. */
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/cred.h"
@@ -18,8 +19,8 @@ static const struct cli_noun credential = {.columns = details, .find = cred_list
 static void warn_short(const struct invocation *in, const char *name, const struct secret *value)
 {
 	if (value->n && value->n < CRED_SHORT)
-		program_warn(in, "'%s' is short: under %d bytes it cannot be guarded (! short)",
-			name, CRED_SHORT);
+		say_warn(in, "'%s' is short: under %d bytes it cannot be guarded (! short)", name,
+			CRED_SHORT);
 }
 
 struct add {
@@ -140,7 +141,7 @@ static int run_rm(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	struct cred c;
 	if (find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		program_confirm(in, e, "remove credential '%s' and its value", c.name) < 0 ||
+		say_confirm(in, e, "remove credential '%s' and its value", c.name) < 0 ||
 		cred_remove(&st, &c, e) < 0)
 		return -1;
 	output_say(in, "removed credential %s", c.name);

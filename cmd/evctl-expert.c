@@ -1,6 +1,7 @@
 /* evctl-expert: sets of code tools, the hosts attached to them, and their published versions. */
 #include "base/file.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "run/keys.h"
 #include "state/livenames.h"
@@ -25,7 +26,7 @@ static json_t *for_output(const struct invocation *in, json_t *row, bool with_en
 	if (!row || in->output != OUTPUT_TEXT)
 		return row;
 	if (json_is_string(json_object_get(row, "problem")))
-		program_warn(in, "%s: %s", json_text_of(row, "name"), json_text_of(row, "problem"));
+		say_warn(in, "%s: %s", json_text_of(row, "name"), json_text_of(row, "problem"));
 	json_t *out = expert_cells(row, with_entry);
 	json_decref(row);
 	return out;
@@ -119,8 +120,7 @@ static int run_listing(struct invocation *in, struct err *e)
 	if (cli_state(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
 	if (!x.published)
-		program_note(
-			in, "'%s' is not published: this is what its draft would show", x.name);
+		say_note(in, "'%s' is not published: this is what its draft would show", x.name);
 	if (expert_load_meta(&st, x.name, x.published ? EXPERT_PUBLISHED : EXPERT_DRAFT, &v, e) < 0)
 		return -1;
 	json_t *listing = listing_make(&st, &v, e);
@@ -162,7 +162,7 @@ static int read_named(const struct invocation *in, const struct state *st, const
 		return -1;
 	for (size_t i = 0; i < t.n; i++)
 		if (t.files[i].suspicious)
-			program_warn(in, "! file %s: %s", t.files[i].path,
+			say_warn(in, "! file %s: %s", t.files[i].path,
 				t.files[i].why ? t.files[i].why : "looks like a key");
 	if (strcmp(m->name, name) == 0)
 		return 0;
@@ -224,7 +224,7 @@ static void say_attached(const struct invocation *in, const struct expert *x,
 	output_say(in, "%s %s%s%s", did, text, attach && !h->credential ? " (egress only)" : "",
 		attach && host_is_wildcard(&h->host) ? "  ! wildcard" : "");
 	if (x->published && changed && in->output == OUTPUT_TEXT)
-		program_note(in, "version %d keeps its hosts until: evctl-expert publish %s",
+		say_note(in, "version %d keeps its hosts until: evctl-expert publish %s",
 			x->published, x->name);
 }
 
@@ -290,7 +290,7 @@ static void note_supply_again(const struct invocation *in, const char *name, con
 	if (n > NAMED_MOST)
 		buf_addf(&who, " and %zu more", n - NAMED_MOST);
 	if (n)
-		program_note(in,
+		say_note(in,
 			"%zu key%s must be supplied again, for hosts that this version adds or "
 			"widens: %s; evctl-cred supply KEY --expert %s --buyer BUYER",
 			n, n == 1 ? "" : "s", buf_str(&who), name);
@@ -381,7 +381,7 @@ static int run_rm(struct invocation *in, struct err *e)
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		check_users(&st, &x, -1, e) < 0 || expert_weigh(&st, &x, &versions, &buyers, e) < 0)
 		return -1;
-	if (program_confirm(in, e,
+	if (say_confirm(in, e,
 		    "remove expert '%s' (%lld published version%s, keys of %lld buyer%s)", x.name,
 		    (long long)versions, versions == 1 ? "" : "s", (long long)buyers,
 		    buyers == 1 ? "" : "s") < 0 ||
@@ -403,7 +403,7 @@ static int run_rm_version(struct invocation *in, struct err *e)
 	}
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		expert_check_version(&st, &x, (int)n, e) < 0 ||
-		program_confirm(in, e, "remove version %ld of expert '%s'", n, x.name) < 0 ||
+		say_confirm(in, e, "remove version %ld of expert '%s'", n, x.name) < 0 ||
 		expert_remove_version(&st, &x, (int)n, e) < 0)
 		return -1;
 	output_say(in, "removed version %ld of expert %s", n, x.name);

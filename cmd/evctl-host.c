@@ -1,6 +1,7 @@
 /* evctl-host: the hosts that code may reach, and what each injects. */
 #include "base/file.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "net/addr.h"
 #include "net/hostname.h"
@@ -20,7 +21,7 @@ static const struct cli_noun host = {.columns = columns, .find = host_named, .wa
 static void note_private(const struct invocation *in, const char *text, const struct route *r)
 {
 	if (!r->allow_private && r->connect_to && addr_text_private(r->connect_to))
-		program_note(in,
+		say_note(in,
 			"%s is a private address, refused until: "
 			"evctl-host set %s --allow-private yes",
 			r->connect_to, text);
@@ -122,7 +123,7 @@ static int run_rm(struct invocation *in, struct err *e)
 	if (find(&st, in, STATE_WRITE, &h, e) < 0)
 		return -1;
 	host_text(&h.host, text);
-	if (program_confirm(in, e, "remove host '%s'", text) < 0 || host_remove(&st, &h, e) < 0)
+	if (say_confirm(in, e, "remove host '%s'", text) < 0 || host_remove(&st, &h, e) < 0)
 		return -1;
 	output_say(in, "removed host %s", text);
 	return 0;

@@ -1,6 +1,7 @@
 /* evctl-log: what runs did, for the owner; and the audit trail. */
 #include "base/file.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/logexport.h"
@@ -64,7 +65,7 @@ static int print_run(struct invocation *in, json_t *run, struct err *e)
 		return err_set(e, ERR_FAIL, "what there is of this run is over 64 MB: add -o json");
 	output_text(stdout, buf_str(&text), text.len);
 	if (mend.len)
-		program_note(in, "%s", buf_str(&mend));
+		say_note(in, "%s", buf_str(&mend));
 	return 0;
 }
 
@@ -208,8 +209,8 @@ static int do_gc(struct invocation *in, struct err *e)
 		return err_hint(e, "evctl-log gc --older 30");
 	}
 	if (open_state(&st, in, e) < 0 ||
-		program_confirm(in, e, "remove logs and inputs of runs older than %d day%s",
-			o->older, o->older == 1 ? "" : "s") < 0 ||
+		say_confirm(in, e, "remove logs and inputs of runs older than %d day%s", o->older,
+			o->older == 1 ? "" : "s") < 0 ||
 		run_gc_logs(&st, clock_real_ms() - o->older * DAY_MS, &removed, e) < 0)
 		return -1;
 	output_say(in, "removed %lld", (long long)removed);

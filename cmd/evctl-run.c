@@ -1,6 +1,7 @@
 /* evctl-run: runs an expert's tools in the sealed sandbox. */
 #include "base/limits.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "run/deliver.h"
 #include "run/run.h"
@@ -135,9 +136,9 @@ struct live {
 	struct output_held held;
 };
 
-static void say_note(void *ctx, const char *text)
+static void note(void *ctx, const char *text)
 {
-	program_note(((struct live *)ctx)->in, "%s", text);
+	say_note(((struct live *)ctx)->in, "%s", text);
 }
 
 static void put_log(void *ctx, const char *p, size_t n)
@@ -170,17 +171,17 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 	}
 	fflush(stdout);
 	if (o->has_result && returned_nothing(o) && !given->buyer)
-		program_note(in,
-			"the function returned nothing; what it printed: evctl-log show %s", o->id);
+		say_note(in, "the function returned nothing; what it printed: evctl-log show %s",
+			o->id);
 	for (size_t i = 0; i < o->nfiles; i++) {
 		const char *name = o->files[i].name;
 		BUF_AUTO word = {.limit = 8192};
 		buf_addword(&word, name);
-		program_note(in, "%s available as a run artifact (evctl-artifact get %s %s%s)",
-			name, o->id, name[0] == '-' ? "-- " : "", buf_str(&word));
+		say_note(in, "%s available as a run artifact (evctl-artifact get %s %s%s)", name,
+			o->id, name[0] == '-' ? "-- " : "", buf_str(&word));
 	}
 	for (size_t i = 0; i < o->nwithheld; i++)
-		program_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
+		say_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
 }
 
 /* A buyer gets the run's id and the word, and nothing more. */
@@ -233,7 +234,7 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 static int hooks_of(struct live *to, const struct runner *r, struct run_hooks *h, struct err *e)
 {
 	const struct order *o = to->in->options;
-	*h = (struct run_hooks){.note = say_note, .ctx = to};
+	*h = (struct run_hooks){.note = note, .ctx = to};
 	if (!o->debug)
 		return 0;
 	if (runner_view(r)->version != EXPERT_DRAFT) {
@@ -323,7 +324,7 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	int code = out.cancelled ? ERR_CANCELLED : run_exit_code(out.status);
 	if (write_outputs(in, &out, &e) == 0)
 		return code;
-	program_warn(in, "run %s: %s", out.id, e.msg);
+	say_warn(in, "run %s: %s", out.id, e.msg);
 	return code ? code : (int)e.code;
 }
 
@@ -389,7 +390,7 @@ static int run(struct invocation *in, struct err *e)
 	if (runner_open(&r, &st, &who, e) < 0)
 		return -1;
 	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
-		program_note(in, "'%s' was never published: this runs its draft", who.expert);
+		say_note(in, "'%s' was never published: this runs its draft", who.expert);
 	/* Seen before the run: what it made would be kept, but not where it was asked for. */
 	FD_AUTO outputs = o->outputs ? deliver_dir(o->outputs, true, e) : -1;
 	int done = -1;

@@ -1,6 +1,7 @@
 /* evctl-session: one buyer's sandbox, kept for many runs. */
 #include "base/limits.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "run/keeper.h"
 #include "run/run.h"
@@ -60,7 +61,7 @@ static int do_start(struct invocation *in, struct err *e)
 	if (keeper_start(&st, &order, &s, e) < 0)
 		return -1;
 	if (s.version == EXPERT_DRAFT && !o->draft)
-		program_note(in, "'%s' was never published: this runs its draft", order.expert);
+		say_note(in, "'%s' was never published: this runs its draft", order.expert);
 	return say_started(in, &s, e);
 }
 

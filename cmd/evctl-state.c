@@ -1,6 +1,7 @@
 /* evctl-state: the state file and its keys. */
 #include "base/file.h"
 #include "base/output.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "state/backup.h"
 #include "state/keyfile.h"
@@ -78,7 +79,7 @@ static int run_backup(struct invocation *in, struct err *e)
 		return -1;
 	json_t *lacking = json_array();
 	for (size_t i = 0; i < b.lacking.n; i++) {
-		program_warn(in, "the bytes of artifact '%s' were missing or damaged already",
+		say_warn(in, "the bytes of artifact '%s' were missing or damaged already",
 			b.lacking.v[i]);
 		json_array_append_new(lacking, json_text(b.lacking.v[i], strlen(b.lacking.v[i])));
 	}
@@ -107,15 +108,14 @@ static void warn_of_key(const struct invocation *in, const struct state_place *p
 	struct err why = {0};
 	*have_key = state_open(&st, place, STATE_READ, &why) == 0 && state_unlock(&st, &why) == 0;
 	if (!*have_key)
-		program_warn(in, "%s; what is sealed needs the key with fingerprint %s", why.msg,
+		say_warn(in, "%s; what is sealed needs the key with fingerprint %s", why.msg,
 			b->fingerprint);
 }
 
 static int confirm_replacing(
 	const struct invocation *in, const char *dir, const struct backup_info *b, struct err *e)
 {
-	return program_confirm(
-		in, e, "replace the state in '%s' by the backup of %s", dir, b->created);
+	return say_confirm(in, e, "replace the state in '%s' by the backup of %s", dir, b->created);
 }
 
 static int run_restore(struct invocation *in, struct err *e)
@@ -183,7 +183,7 @@ static int run_rekey(struct invocation *in, struct err *e)
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || state_unlock(&st, e) < 0 ||
 		check_wrapping(&st, o, r.wrap, e) < 0)
 		return -1;
-	if (r.drop_old && program_confirm(in, e,
+	if (r.drop_old && say_confirm(in, e,
 				  "remove the old key: older backups, and other states that "
 				  "share it, open with it only") < 0)
 		return -1;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/terminal.h"
+#include "base/say.h"
 #include "cli/cli.h"
 #include "state/livenames.h"
 #include "verify/judge.h"
@@ -91,7 +92,7 @@ static int open_state(
 	STR_AUTO path = state_place_path(&js->place, "state.db", &quiet);
 	if (!any_names(in) && (!path || !file_exists(path))) {
 		if (in->common.state)
-			program_note(in, "there is no state in '%s': no host supplies anything",
+			say_note(in, "there is no state in '%s': no host supplies anything",
 				in->common.state);
 		return 0;
 	}
@@ -113,7 +114,7 @@ static int run_verify(struct invocation *in, struct err *e)
 	if (open_state(in, &js, &st, e) < 0 || judge_all(&js, &in->args, o->published, e) < 0)
 		return -1;
 	for (size_t i = 0; i < js.notes.n; i++)
-		program_note(in, "%s", js.notes.v[i]);
+		say_note(in, "%s", js.notes.v[i]);
 	in->exit_code = (int)judge_code(&js, o->strict);
 	if (js.n == 1 && js.v[0].e.code)
 		return judge_error(&js, e);

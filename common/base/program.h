@@ -64,16 +64,4 @@ int program_main(const struct program *p, int argc, char **argv);
 /* The n-th argument or NULL. */
 const char *arg(const struct invocation *in, size_t n);
 
-/* Notes and warnings on stderr: "evctl-cred: note: ...". */
-void program_note(const struct invocation *in, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-void program_warn(const struct invocation *in, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/*
- * Asks on the terminal before something is destroyed. 0 when --yes was given or the answer is yes;
- * ERR_CANCELLED on no; ERR_USAGE with a hint where there is no terminal.
- */
-int program_confirm(const struct invocation *in, struct err *e, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
 #endif

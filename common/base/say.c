@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 0))) static void say(
 	put_line(buf_str(&b));
 }
 
-void program_note(const struct invocation *in, const char *fmt, ...)
+void say_note(const struct invocation *in, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -35,7 +35,7 @@ void program_note(const struct invocation *in, const char *fmt, ...)
 	va_end(ap);
 }
 
-void program_warn(const struct invocation *in, const char *fmt, ...)
+void say_warn(const struct invocation *in, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -43,7 +43,7 @@ void program_warn(const struct invocation *in, const char *fmt, ...)
 	va_end(ap);
 }
 
-int program_confirm(const struct invocation *in, struct err *e, const char *fmt, ...)
+int say_confirm(const struct invocation *in, struct err *e, const char *fmt, ...)
 {
 	if (in->common.yes)
 		return 0;

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "base/buf.h"
+#include "base/say.h"
 
 #include <stdarg.h>
 
@@ -23,7 +24,7 @@ int cli_secret(const struct invocation *in, const struct secret_source *given, c
 	if (secret_input(&from, what, for_header, out, e) < 0)
 		return -1;
 	if (from.newline_kept)
-		program_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
+		say_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "mcp/caller.h"
+#include "base/say.h"
 #include "mcp/content.h"
 #include "mcp/offer.h"
 
@@ -31,7 +32,7 @@ static json_t *not_run(struct caller *c, enum mcp_rev rev, const struct err *e)
 {
 	struct content out;
 	if (!c->buyer)
-		program_warn(c->in, "%s%s%s", e->msg, e->hint[0] ? "; " : "", e->hint);
+		say_warn(c->in, "%s%s%s", e->msg, e->hint[0] ? "; " : "", e->hint);
 	content_open(&out, rev);
 	out.is_error = true;
 	content_textf(&out, "failed: nothing was run (%s)", err_kind(e->code));
