@@ -37,8 +37,9 @@ static void warn_short(const struct invocation *in, const char *env, const struc
 
 struct add {
 	struct strv hosts;
-	const char *env, *auth, *connect_to, *ca_file;
-	bool allow_private, no_key, if_missing;
+	const char *env, *auth, *ca_file;
+	struct route route;
+	bool no_key, if_missing;
 	struct secret_source secret;
 };
 
@@ -63,7 +64,7 @@ static int run_add(struct invocation *in, struct err *e)
 		.hosts = o->hosts,
 		.env = o->env,
 		.auth = o->auth,
-		.route = {o->allow_private, o->connect_to, NULL}};
+		.route = o->route};
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || need_options(in, o, e) < 0)
 		return -1;
 	if (o->no_key && secret_is_named(&o->secret))
@@ -416,8 +417,8 @@ static const struct option_spec add_options[] = {
 		"an exact host, NAME[:PORT]; may be given again"),
 	OPT_STR(struct add, env, "env", "VAR", "the key's name, as buyers see it"),
 	OPT_STR(struct add, auth, "auth", "STYLE", "bearer, or header:NAME"),
-	OPT_FLAG(struct add, allow_private, "allow-private", "private addresses are fine"),
-	OPT_STR(struct add, connect_to, "connect-to", "ADDR:PORT",
+	OPT_FLAG(struct add, route.allow_private, "allow-private", "private addresses are fine"),
+	OPT_STR(struct add, route.connect_to, "connect-to", "ADDR:PORT",
 		"connect there instead of looking the names up"),
 	OPT_STR(struct add, ca_file, "ca-file", "PEM",
 		"trust these certificates instead of the system's", .kind = NAME_FILE),

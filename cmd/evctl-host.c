@@ -28,8 +28,9 @@ static void note_private(const struct invocation *in, const char *text, const st
 }
 
 struct add {
-	const char *bind, *connect_to, *ca_file;
-	bool allow_private, plain, if_missing;
+	struct host host; /* all but name and port */
+	const char *bind, *ca_file;
+	bool if_missing;
 };
 
 static int run_add(struct invocation *in, struct err *e)
@@ -50,8 +51,10 @@ static int run_add(struct invocation *in, struct err *e)
 	if ((o->ca_file && capem_read(o->ca_file, &pem, e) < 0) ||
 		(o->bind && cred_find(&st, o->bind, &c, e) < 0))
 		return -1;
-	struct host h = {named.name, named.port, o->plain,
-		{o->allow_private, o->connect_to, o->ca_file ? buf_str(&pem) : NULL}};
+	struct host h = o->host;
+	h.name = named.name;
+	h.port = named.port;
+	h.route.ca = o->ca_file ? buf_str(&pem) : NULL;
 	if (host_add(&st, &h, o->bind ? &c : NULL, e) < 0)
 		return -1;
 	note_private(in, text, &h.route);
@@ -134,9 +137,10 @@ static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST, NULL, false, fals
 static const struct option_spec add_options[] = {
 	OPT_STR(struct add, bind, "bind", "CRED", "the credential that it injects",
 		.kind = NAME_CREDENTIAL),
-	OPT_FLAG(struct add, allow_private, "allow-private", "private addresses are fine"),
-	OPT_FLAG(struct add, plain, "plain", "keys may go over plain HTTP"),
-	OPT_STR(struct add, connect_to, "connect-to", "ADDR:PORT",
+	OPT_FLAG(struct add, host.route.allow_private, "allow-private",
+		"private addresses are fine"),
+	OPT_FLAG(struct add, host.plain, "plain", "keys may go over plain HTTP"),
+	OPT_STR(struct add, host.route.connect_to, "connect-to", "ADDR:PORT",
 		"connect there instead of looking the name up"),
 	OPT_STR(struct add, ca_file, "ca-file", "PEM",
 		"trust these certificates instead of the system's", .kind = NAME_FILE),
