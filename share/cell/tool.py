@@ -27,10 +27,20 @@ def load_module(file):
     return sys.modules['_frozen_importlib']._load(spec)
 
 
+def run_awaitable(value):
+    import asyncio
+
+    async def wait():
+        return await value
+
+    return asyncio.run(wait())
+
+
 def run_function(file, function, inputs):
     posix.dup2(LOG, OUT)
     sys.stdout.reconfigure(line_buffering=True)
-    return getattr(load_module(file), function)(**inputs)
+    value = getattr(load_module(file), function)(**inputs)
+    return run_awaitable(value) if hasattr(type(value), '__await__') else value
 
 
 def attempt(file, function, inputs):

@@ -22,6 +22,38 @@ def function(box):
 
 
 @test
+def awaited(box):
+    """what an async function awaits is its result: tasks, threads and sockets run in its loop"""
+    same(box.value('async def f(a):\n return a', inputs={'a': 3}), 3)
+    same(box.value("""import asyncio, socket, sys
+
+async def answer(reader, writer):
+    writer.write((await reader.readline()).upper())
+    await writer.drain()
+    writer.close()
+
+async def f(words):
+    server = await asyncio.start_server(answer, '127.0.0.1', 0)
+    port = server.sockets[0].getsockname()[1]
+    async def ask(word):
+        reader, writer = await asyncio.open_connection('127.0.0.1', port)
+        writer.write(word.encode() + b'\\n')
+        got = await reader.readline()
+        writer.close()
+        return got.decode().strip()
+    shouted = await asyncio.gather(*map(ask, words))
+    return [shouted, await asyncio.to_thread(len, words), await asyncio.wait_for(asyncio.sleep(0, 'slept'), 5)]
+""", inputs={'words': ['a', 'b']}), [['A', 'B'], 2, 'slept'])
+    got = box.run('async def f():\n raise ValueError("within")', 'f')
+    status(got, 'failed')
+    true('ValueError: within' in got['log'], got)
+    call = {'file': 'tool.py', 'func': 'f', 'inputs': {'a': 1}}
+    code = 'import asyncio\nasync def f(a):\n await asyncio.sleep(60 * (a == 2))\n return a'
+    calls = box.report(code, session=True, calls=[call, {**call, 'inputs': {'a': 2}, 'timeout': 700}, call])['calls']
+    same([(c['status'], c['result']) for c in calls], [('ok', '1'), ('timeout', ''), ('ok', '1')])
+
+
+@test
 def script(box):
     """a script runs as __main__ with INPUTS; its stdout is the result, its stderr the log"""
     got = box.run('import sys\nassert __name__ == "__main__"\nprint(INPUTS["x"] * 2)\n'
