@@ -41,7 +41,7 @@ BREACHES = {
     "options": [("cmd/evctl-cred.c", 'static bool f(struct invocation *in)\n{\n\treturn opt_flag(in, "yes");\n}'),
                 ("common/run/run.c", 'static const void *f(void)\n{\n\treturn option_named(common_options, "yes", 3);\n}'),
                 ("cmd/evctl-host.c", "static size_t f(struct invocation *in)\n{\n\treturn in->ngiven;\n}")],
-    "landing": [("cmd/evctl-host.c", 'add, connect_to, "connect-to" -> add, ca_file, "connect-to"'),
+    "landing": [("cmd/evctl-host.c", 'connect_to, "connect-to" -> ca_file, "connect-to"'),
                 ("common/cli/cli.h", 'secret.trim, "trim" -> secret.trim, "chop"'),
                 ("cmd/evctl-log.c", 'kinds, "kind" -> kinds, "kin"')],
     "guard": [("common/base/new.h", "int f(void);"), ("common/base/buf.h", "EVCTL_BASE_BUF_H -> EVCTL_BASE_BUFF_H")],
