@@ -31,6 +31,12 @@ static int run_init(struct invocation *in, struct err *e)
 	char print[40];
 	if (cli_place(in, &place, e) < 0 || state_init(&st, &place, o->passphrase, e) < 0)
 		return -1;
+	const char *network = file_network(st.place.dir);
+	if (network)
+		say_warn(in,
+			"'%s' is on a network file system (%s): never share a state between "
+			"machines",
+			st.place.dir, network);
 	seal_fingerprint(print, st.public_key);
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns,

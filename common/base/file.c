@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -208,6 +209,23 @@ int file_remove_tree(int at, const char *name)
 		return 0;
 	FD_AUTO root = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return root < 0 || file_empty_dir(root) < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
+}
+
+const char *file_network(const char *path)
+{
+	static const struct {
+		uint32_t magic;
+		const char *kind;
+	} all[] = {{0x6969, "NFS"}, {0xff534d42, "SMB"}, {0xfe534d42, "SMB"}, {0x517b, "SMB"},
+		{0x01021997, "9P"}, {0x00c36400, "Ceph"}, {0x5346414f, "AFS"}, {0x6b414653, "AFS"},
+		{0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"},
+		{0x7461636f, "OCFS2"}, {0x01161970, "GFS2"}, {0x65735546, "FUSE"}};
+	struct statfs s;
+	if (statfs(path, &s) == 0)
+		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+			if ((uint32_t)s.f_type == all[i].magic)
+				return all[i].kind;
+	return NULL;
 }
 
 bool file_exists(const char *path)

@@ -48,6 +48,8 @@ int file_mkdirs(const char *path, mode_t mode, struct err *e);
 int file_remove_tree(int at, const char *name);
 int file_empty_dir(int dir);
 bool file_exists(const char *path);
+/* The kind of network file system that it is on, or NULL. */
+const char *file_network(const char *path);
 /* A new string "a/b"; the caller frees. */
 char *path_join(const char *a, const char *b);
 /* Anonymous sealed memory holding the bytes, positioned at 0; -1 on failure. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int64_t proc_start(pid_t pid)
@@ -28,6 +29,16 @@ int64_t proc_start(pid_t pid)
 		at++;
 	}
 	return strtoll(at, NULL, 10);
+}
+
+void proc_space(char out[PROC_SPACE_MAX])
+{
+	char boot[37] = "";
+	struct stat ns;
+	FD_AUTO fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	out[0] = '\0';
+	if (fd >= 0 && fd_read_full(fd, boot, 36) == 0 && stat("/proc/self/ns/pid", &ns) == 0)
+		snprintf(out, PROC_SPACE_MAX, "%s %llu", boot, (unsigned long long)ns.st_ino);
 }
 
 bool proc_alive(pid_t pid, int64_t start)

@@ -127,6 +127,17 @@ static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixe
 	health_add(rows, "state", "missing-objects", missing == 0, true, is, mend);
 }
 
+/* SQLite's locks and shared memory are the kernel's: two kernels over one file damage it. */
+static void check_network(const char *dir, json_t *rows)
+{
+	const char *kind = file_network(dir);
+	char is[64];
+	snprintf(is, sizeof is, "the state is on a network file system (%s)", kind ? kind : "");
+	if (kind)
+		health_add(rows, "state", "local-disk", false, false, is,
+			"move it to a disk of this machine; never share it between machines");
+}
+
 static void check_clock(struct state *st, json_t *rows)
 {
 	int64_t last = st ? audit_last(st) : 0, now = clock_real_ms();
@@ -164,6 +175,7 @@ int health_state(
 	}
 	check_files(dir, fix, rows, fixed);
 	check_writable(dir, rows);
+	check_network(dir, rows);
 	struct err why = {0};
 	if (state_open(&st, place, fix ? STATE_WRITE : STATE_READ, &why) < 0) {
 		bool here = strcmp(why.hint, "evctl doctor") == 0;

@@ -1,9 +1,9 @@
 #include "state/backup.h"
 
 #include "base/file.h"
-#include "base/proc.h"
 #include "state/copy.h"
 #include "state/db.h"
+#include "state/owner.h"
 #include "state/partial.h"
 
 #include <errno.h>
@@ -326,15 +326,17 @@ int backup_read(const char *from, struct backup_info *b, struct err *e)
 int backup_check_idle(struct db *db, struct err *e)
 {
 	STRV_AUTO users = {0};
+	int64_t version;
+	if (db_version(db, &version, e) < 0)
+		return -1;
 	QUERY_AUTO q = db_query(db, e,
-		"SELECT 'session ' || id, pid, pid_start FROM sessions WHERE ended IS NULL UNION "
-		"ALL "
-		"SELECT 'run ' || id, pid, pid_start FROM runs WHERE status = 'running'",
+		version < 2 ? "SELECT 'session ' || id, pid, pid_start, '', 0 FROM sessions "
+			      "WHERE ended IS NULL UNION ALL "
+			      "SELECT 'run ' || id, pid, pid_start, '', 0 FROM runs "
+			      "WHERE status = 'running'"
+			    : "SELECT kind || ' ' || id, " OWNER_COLUMNS " FROM owner_view",
 		"");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		if (proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
-			strv_add(&users, col_text(q, 0));
+	int r = owners_find(q, true, &users, e);
 	if (r < 0 || users.n == 0)
 		return r;
 	STR_AUTO all = strv_join(&users, ", ");

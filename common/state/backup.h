@@ -65,7 +65,8 @@ void rekey_free(struct rekey *r);
  */
 int backup_rekey(struct state *st, struct rekey *r, struct err *e);
 
-/* ERR_CONFLICT names the runs and sessions whose process is alive. */
+/* ERR_CONFLICT names the runs and sessions whose process is alive; of any version, with its views.
+ */
 int backup_check_idle(struct db *db, struct err *e);
 
 #endif

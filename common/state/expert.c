@@ -1,8 +1,8 @@
 #include "state/expert.h"
 
 #include "base/file.h"
-#include "base/proc.h"
 #include "state/db.h"
+#include "state/owner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,17 +214,11 @@ int expert_users(
 	struct state *st, const struct expert *x, int version, struct strv *users, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT 'session ' || id || coalesce(' of buyer ' || buyer, ''), pid, pid_start "
-		"FROM sessions WHERE expert = ?1 AND ended IS NULL AND (?3 < 0 OR version = ?3) "
-		"UNION ALL SELECT 'run ' || id || coalesce(' of buyer ' || buyer, ''), pid, "
-		"pid_start FROM runs WHERE expert = ?2 AND status = 'running' "
-		"AND session IS NULL AND (?3 < 0 OR version = ?3)",
-		"isi", x->id, x->name, (int64_t)version);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		if (proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
-			strv_add(users, col_text(q, 0));
-	return r;
+		"SELECT kind || ' ' || id || coalesce(' of buyer ' || buyer, ''), " OWNER_COLUMNS
+		" FROM owner_view WHERE expert = ?1 AND session IS NULL "
+		"AND (?2 < 0 OR version = ?2)",
+		"si", x->name, (int64_t)version);
+	return owners_find(q, true, users, e);
 }
 
 int expert_refuse_users(

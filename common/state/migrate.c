@@ -10,7 +10,11 @@
 #include <time.h>
 
 /* One row a version from 2 on; rows are never changed once a release had them. */
-static const struct migration all_steps[] = {};
+static const struct migration all_steps[] = {
+	{2, "ALTER TABLE sessions ADD COLUMN pid_space TEXT NOT NULL DEFAULT '';"
+	    "ALTER TABLE runs ADD COLUMN pid_space TEXT NOT NULL DEFAULT '';"
+	    "CREATE INDEX runs_session ON runs (session, started) WHERE session IS NOT NULL"},
+};
 
 /* Copies by a connection of its own: the caller holds the write lock, so nothing can slip past. */
 static int keep_copy(

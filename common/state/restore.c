@@ -219,7 +219,8 @@ static int shut_out(const char *path, struct db **held, struct err *e)
 			       : -1;
 	}
 	struct err idle = {0};
-	if (backup_check_idle(*held, &idle) < 0 && idle.code == ERR_CONFLICT) {
+	if ((db_views(*held, &idle) < 0 || backup_check_idle(*held, &idle) < 0) &&
+		idle.code == ERR_CONFLICT) {
 		*e = idle;
 		return -1;
 	}

@@ -3,6 +3,7 @@
 #include "base/proc.h"
 #include "state/db.h"
 #include "state/objects.h"
+#include "state/owner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +37,15 @@ int run_exit_code(enum run_status s)
 int run_begin(struct state *st, const struct run_start *s, char id[17], struct err *e)
 {
 	pid_t pid = getpid();
+	char space[PROC_SPACE_MAX];
+	proc_space(space);
 	seal_random_id(id, 'r');
 	db_durable(st->db, false);
 	int r = db_exec(st->db, e,
 		"INSERT INTO runs (id, expert, version, tool, buyer, session, status, pid, "
-		"pid_start, started) VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?)",
-		"ssisssiii", id, s->expert, (int64_t)s->version, s->tool, s->buyer, s->session,
-		(int64_t)pid, proc_start(pid), clock_real_ms());
+		"pid_start, pid_space, started) VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)",
+		"ssisssiisi", id, s->expert, (int64_t)s->version, s->tool, s->buyer, s->session,
+		(int64_t)pid, proc_start(pid), space, clock_real_ms());
 	db_durable(st->db, true);
 	return r;
 }
@@ -174,12 +177,8 @@ int run_forget(struct state *st, const char *id, struct err *e)
 static int find_dead(struct state *st, struct strv *ids, struct err *e)
 {
 	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT id, pid, pid_start FROM runs WHERE status = 'running'", "");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		if (!proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
-			strv_add(ids, col_text(q, 0));
-	return r;
+		st->db, e, "SELECT id, " OWNER_COLUMNS " FROM owner_view WHERE kind = 'run'", "");
+	return owners_find(q, false, ids, e);
 }
 
 static int close_dead(struct state *st, const struct strv *ids, struct err *e)

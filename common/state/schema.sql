@@ -1,4 +1,4 @@
--- The state file, version 1. Embedded into the programs at build time (state/db.c).
+-- The state file, version 2. Embedded into the programs at build time (state/db.c).
 -- Times are milliseconds since the epoch, UTC. Sealed columns hold state/seal.h records.
 CREATE TABLE meta (
 	key TEXT PRIMARY KEY,
@@ -149,6 +149,7 @@ CREATE TABLE sessions (
 	buyer TEXT,
 	pid INTEGER NOT NULL,
 	pid_start INTEGER NOT NULL,          -- field 22 of /proc/PID/stat: tells a reused pid
+	pid_space TEXT NOT NULL DEFAULT '',  -- where pid is one: base/proc.h; '': not known
 	idle_s INTEGER NOT NULL,
 	started INTEGER NOT NULL,
 	ended INTEGER,
@@ -167,6 +168,7 @@ CREATE TABLE runs (
 	reason TEXT,                         -- for the owner
 	pid INTEGER NOT NULL,
 	pid_start INTEGER NOT NULL,
+	pid_space TEXT NOT NULL DEFAULT '',
 	started INTEGER NOT NULL,
 	ended INTEGER,
 	ms INTEGER,
@@ -174,6 +176,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_started ON runs (started);
 CREATE INDEX runs_running ON runs (status) WHERE status = 'running';
+CREATE INDEX runs_session ON runs (session, started) WHERE session IS NOT NULL;
 
 CREATE TABLE logs (
 	run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "state/db.h"
+#include "state/owner.h"
 #include "state/run_record.h"
 
 #include <errno.h>
@@ -41,14 +42,16 @@ int session_dir(const struct state *st, struct err *e)
 
 int session_add(struct state *st, const struct session *s, struct err *e)
 {
+	char space[PROC_SPACE_MAX];
+	proc_space(space);
 	if (state_begin(st, e) < 0)
 		return -1;
 	int r = db_exec(st->db, e,
-		"INSERT INTO sessions (id, expert, version, buyer, pid, pid_start, idle_s, "
-		"started) "
-		"SELECT ?, id, ?, ?, ?, ?, ?, ? FROM experts WHERE name = ?",
-		"sisiiiis", s->id, (int64_t)s->version, s->buyer, (int64_t)s->pid, s->pid_start,
-		s->idle_s, s->started, s->expert);
+		"INSERT INTO sessions (id, expert, version, buyer, pid, pid_start, pid_space, "
+		"idle_s, started) "
+		"SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM experts WHERE name = ?",
+		"sisiisiis", s->id, (int64_t)s->version, s->buyer, (int64_t)s->pid, s->pid_start,
+		space, s->idle_s, s->started, s->expert);
 	if (r == 0 && db_changes(st->db) != 1)
 		r = err_set(e, ERR_NOTFOUND, "no expert '%s'", s->expert);
 	return state_finish(st, r, "session start", s->id,
@@ -59,7 +62,7 @@ int session_add(struct state *st, const struct session *s, struct err *e)
 
 #define COLUMNS                                                                                \
 	"s.id, x.name, s.version, s.buyer, s.pid, s.pid_start, s.idle_s, s.started, s.ended, " \
-	"s.reason, (SELECT count(*) FROM runs r WHERE r.session = s.id)"
+	"s.reason, (SELECT count(*) FROM runs r WHERE r.session = s.id), s.pid_space"
 
 static int no_session(const char *id, const char *reason, struct err *e)
 {
@@ -68,6 +71,14 @@ static int no_session(const char *id, const char *reason, struct err *e)
 	else
 		err_set(e, ERR_NOTFOUND, "no session '%.40s'", id);
 	return err_hint(e, reason ? "evctl-session start EXPERT" : "evctl-session list");
+}
+
+/* Neither to be called nor to be killed from here. */
+static int elsewhere(const char *id, struct err *e)
+{
+	err_set(e, ERR_CONFLICT,
+		"session '%.40s' is of another container or machine, or from before a restart", id);
+	return err_hint(e, "evctl-session start EXPERT");
 }
 
 int session_find(struct state *st, const char *id, struct session *s, struct err *e)
@@ -83,6 +94,8 @@ int session_find(struct state *st, const char *id, struct session *s, struct err
 		return no_session(id, NULL, e);
 	if (!col_null(q, 8))
 		return no_session(id, col_text(q, 9), e);
+	if (!owner_is_here(col_text(q, 11)))
+		return elsewhere(id, e);
 	*s = (struct session){.expert = strdup(col_text(q, 1)),
 		.buyer = col_null(q, 3) ? NULL : strdup(col_text(q, 3)),
 		.version = (int)col_int(q, 2),
@@ -193,13 +206,9 @@ int session_end(struct state *st, const struct session *s, const char *reason, s
 
 static int find_dead(struct state *st, struct strv *ids, struct err *e)
 {
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT id, pid, pid_start FROM sessions WHERE ended IS NULL", "");
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		if (!proc_alive((pid_t)col_int(q, 1), col_int(q, 2)))
-			strv_add(ids, col_text(q, 0));
-	return r;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT id, " OWNER_COLUMNS " FROM owner_view WHERE kind = 'session'", "");
+	return owners_find(q, false, ids, e);
 }
 
 int session_sweep(struct state *st, struct err *e)

@@ -22,7 +22,8 @@ struct session {
 void session_free(struct session *s);
 /* In a transaction of its own, with an audit row. s->expert must exist. */
 int session_add(struct state *st, const struct session *s, struct err *e);
-/* ERR_NOTFOUND where there is none, or it has ended: the hint starts another. */
+/* ERR_NOTFOUND where there is none, or it has ended; ERR_CONFLICT where it is out of this program's
+ * reach: the hint starts another. */
 int session_find(struct state *st, const char *id, struct session *s, struct err *e);
 /* all: those that have ended too. */
 json_t *session_list(struct state *st, bool all, struct err *e);

@@ -26,3 +26,13 @@ SELECT id, version, name, env, auth, allow_private, connect_to, ca, value IS NOT
 	(SELECT json_group_array(text) FROM (SELECT host_text(h.name, h.port) AS text
 	FROM connection_hosts h WHERE h.connection = c.id ORDER BY 1)) AS hosts
 FROM connections c;
+
+-- What somebody is working on, or was until the process ended; `until`: when it is over at the latest,
+-- but for a call's own time.
+CREATE TEMP VIEW owner_view AS
+SELECT 'session' AS kind, s.id, x.name AS expert, s.version, s.buyer, NULL AS session, s.pid, s.pid_start,
+	s.pid_space, s.idle_s * 1000 + max(s.started,
+	coalesce((SELECT max(r.started) FROM runs r WHERE r.session = s.id), 0)) AS until
+FROM sessions s JOIN experts x ON x.id = s.expert WHERE s.ended IS NULL
+UNION ALL SELECT 'run', id, expert, version, buyer, session, pid, pid_start, pid_space, started
+FROM runs WHERE status = 'running';

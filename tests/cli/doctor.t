@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, T
+from tap import BIN, SANITIZED, T
 
 SHA = "ab" + "0123456789abcdef" * 3 + "01234567890123"
 
@@ -50,6 +50,22 @@ with T() as t:
     t.ok(doctor("--fix").json["fixed"] == [], "nothing to fix")
     t.ok(sqlite3.connect(t.home / "state.db").execute("SELECT count(*) FROM audit").fetchone() == before,
          "and nothing was changed")
+
+    # A network file system, by a library that says so: there is none to be had in a test
+    (t.dir / "nfs.c").write_text("#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <string.h>\n#include <sys/vfs.h>\n"
+                                 "int statfs(const char *p, struct statfs *s)\n"
+                                 "{ memset(s, 0, sizeof *s); s->f_type = 0x6969; return 0; }\n"
+                                 "int statfs64(const char *p, struct statfs64 *s) { return statfs(p, (void *)s); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", t.dir / "nfs.so", t.dir / "nfs.c"], check=True)
+    if not SANITIZED:
+        nfs = {"LD_PRELOAD": str(t.dir / "nfs.so")}
+        r = doctor(env=nfs)
+        t.ok(bad(r) - base == {"local-disk"} and "NFS" in checks(r)["local-disk"]["is"] and
+             "never share it" in checks(r)["local-disk"]["mend"], "a state on NFS is a finding", r)
+        r = t.run("evctl-state", "init", env={**nfs, "EVCTL_HOME": str(t.dir / "remote")})
+        t.ok(r.code == 0 and "NFS" in r.err and "never share" in r.err, "and init warns of it", r)
+        r = t.run("evctl-state", "init", env={"EVCTL_HOME": str(t.dir / "local")})
+        t.ok(r.code == 0 and r.err == "", "control: not on a disk", r)
 
     def finds(what, check, says, mend, **kw):
         r = doctor(**kw)
@@ -154,7 +170,7 @@ with T() as t:
     # a damaged file, a newer one
     db.execute("PRAGMA user_version = 99")
     r = finds("a state of a newer evctl", "open", "99", "install the newer evctl")
-    db.execute("PRAGMA user_version = 1")
+    db.execute("PRAGMA user_version = 2")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'credentials'").fetchone()[0]
     size = db.execute("PRAGMA page_size").fetchone()[0]
