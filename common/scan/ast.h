@@ -94,7 +94,8 @@ enum node_flags {
 	NODE_STAR = 2,
 	NODE_SIMPLE = 4, /* an annotated name without parentheses */
 	NODE_TEMPLATE = 8,
-	NODE_PAREN = 16, /* a tuple in its own parentheses */
+	NODE_PAREN = 16,    /* a tuple in its own parentheses */
+	NODE_DEMANDED = 32, /* a call of EV_KEYS.get() whose result the code needs */
 };
 
 /* What an E_NAME holds: its name, or the variable that the analysis knows it to be. */
@@ -102,7 +103,7 @@ enum name_op { NAME_PLAIN, NAME_FIXED };
 
 enum param_kind { PARAM_POS_ONLY, PARAM_POS, PARAM_VARARGS, PARAM_KW_ONLY, PARAM_KWARGS };
 
-enum cmp_op { CMP_OTHER, CMP_EQ, CMP_NE, CMP_IN, CMP_NOT_IN, CMP_IS, CMP_IS_NOT };
+enum cmp_op { CMP_OTHER, CMP_EQ, CMP_NE, CMP_IN, CMP_NOT_IN, CMP_IS, CMP_IS_NOT, CMP_LE, CMP_GE };
 
 struct seq {
 	struct node **v;

@@ -114,8 +114,7 @@ struct elements {
 	bool known;
 };
 
-/* The binding of a variable that has no other. */
-static struct binding *only(const struct var *v)
+struct binding *key_only(const struct var *v)
 {
 	return v && v->count == 1 ? v->bindings : NULL;
 }
@@ -138,7 +137,7 @@ static struct var *named_var(struct at *at, struct node *n)
 			v = scope_member(s, m.v[0].module, n->attr.name);
 	}
 	for (int i = 0; v && i < MAX_DEPTH; i++) {
-		struct binding *b = only(v);
+		struct binding *b = key_only(v);
 		if (!b || b->kind != BIND_IMPORT)
 			return v;
 		if (b->stmt->kind != S_IMPORTFROM || b->found->where != IMPORT_INSIDE)
@@ -151,7 +150,7 @@ static struct var *named_var(struct at *at, struct node *n)
 /* Cls in Cls.ATTR: a class without bases that nothing else is named. */
 static struct node *named_class(struct at *at, struct node *n)
 {
-	struct binding *b = only(named_var(at, n));
+	struct binding *b = key_only(named_var(at, n));
 
 	if (!b || b->kind != BIND_CLASS || b->node->cls.args.n || b->node->cls.keywords.n)
 		return NULL;
@@ -176,7 +175,7 @@ static struct elements named_elements(struct at *at, struct node *n)
 
 	if (!v && n->kind == E_ATTR)
 		v = named_var(at, n);
-	struct binding *b = only(v);
+	struct binding *b = key_only(v);
 	const struct sym *name = n->kind == E_ATTR ? n->attr.name : v ? v->sym : NULL;
 	if (!b || b->kind != BIND_VALUE || v->sym->mutated || name->mutated ||
 		at->depth >= MAX_DEPTH)
@@ -327,7 +326,7 @@ static struct texts loop_var_values(struct at *at, const struct var *v)
 
 static struct texts var_values(struct at *at, struct var *v)
 {
-	struct binding *b = only(v);
+	struct binding *b = key_only(v);
 
 	if (!v)
 		return unknown();
@@ -377,6 +376,14 @@ static struct texts values(struct at *at, struct node *n)
 	struct texts t = values_within(at, n);
 	at->nesting--;
 	return t;
+}
+
+struct display key_display(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
+{
+	struct at at = {s, scope, loop, 0, 0};
+	struct elements e = elements(&at, n);
+
+	return (struct display){e.keys, e.at.scope, e.at.loop, e.known};
 }
 
 struct texts key_values(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)

@@ -194,6 +194,10 @@ static enum cmp_op compare_op(struct parse *p)
 		return CMP_EQ;
 	case T_NE:
 		return CMP_NE;
+	case T_LE:
+		return CMP_LE;
+	case T_GE:
+		return CMP_GE;
 	default:
 		return CMP_OTHER;
 	}

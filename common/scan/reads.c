@@ -115,7 +115,8 @@ static void read_call(struct here *h, struct node *n, uint32_t method)
 		report_dynamic(h, n, "the arguments are not plain");
 		return;
 	}
-	bool required = method == VAL_GETITEM || (method == VAL_POP && n->call.args.n == 1);
+	bool required = method == VAL_GETITEM || (method == VAL_POP && n->call.args.n == 1) ||
+			n->flags & NODE_DEMANDED;
 	report_read(h, n->call.args.v[0], n->line, required);
 }
 
@@ -292,7 +293,7 @@ static struct val visit_call(struct here *h, struct node *n)
 /* The right side of 'in': D.keys() stands for D there. */
 static struct val visit_container(struct here *h, struct node *n)
 {
-	struct node *view = guard_keys_view(h, n);
+	struct node *view = guard_keys_view(h->s, n, h->scope, h->loop);
 	return visit(h, view ? view : n);
 }
 
@@ -316,9 +317,27 @@ static void compare_pair(struct here *h, struct node *n, struct node *left, stru
 		report_dynamic(h, right, used_otherwise);
 }
 
+/* {K, ...} <= D.keys(): all of K in D */
+static bool read_subset(struct here *h, struct node *n)
+{
+	struct display d;
+
+	if (!guard_subset(h->s, n, h->scope, h->loop, &d))
+		return false;
+	struct here there = *h;
+	there.scope = d.scope;
+	there.loop = d.loop;
+	for (uint32_t i = 0; i < d.of.n; i++)
+		report_read(&there, d.of.v[i], n->line, false);
+	return true;
+}
+
 static struct val visit_compare(struct here *h, struct node *n)
 {
 	struct node *left = n->cmp.left;
+
+	if (read_subset(h, n))
+		return (struct val){0};
 	struct val lv = visit(h, left);
 
 	for (uint32_t i = 0; i < n->cmp.right.n; i++) {
@@ -342,7 +361,7 @@ static struct val visit_boolean(struct here *h, struct node *n)
 	for (uint32_t i = 0; i < n->list.n; i++) {
 		v = value_merge(h->s, v, visit(&in, n->list.v[i]));
 		if (i + 1 < n->list.n)
-			guard_assume(&in, n->list.v[i], n->kind == E_AND);
+			guard_assume(&in, n->list.v[i], n->kind == E_AND, WITHOUT_GOES_ON);
 	}
 	return v;
 }
@@ -352,8 +371,8 @@ static struct val visit_conditional(struct here *h, struct node *n)
 	struct here then = *h, other = *h;
 
 	visit(h, n->three.a);
-	guard_assume(&then, n->three.a, true);
-	guard_assume(&other, n->three.a, false);
+	guard_assume(&then, n->three.a, true, WITHOUT_GOES_ON);
+	guard_assume(&other, n->three.a, false, WITHOUT_GOES_ON);
 	struct val v = visit(&then, n->three.b);
 	return value_merge(h->s, v, visit(&other, n->three.c));
 }
@@ -416,7 +435,7 @@ static void visit_comprehension(struct here *h, struct node *n)
 		store_parts(&in, c->clause.target);
 		for (uint32_t k = 0; k < c->clause.ifs.n; k++) {
 			visit(&in, c->clause.ifs.v[k]);
-			guard_assume(&in, c->clause.ifs.v[k], true);
+			guard_assume(&in, c->clause.ifs.v[k], true, WITHOUT_GOES_ON);
 		}
 	}
 	use(&in, n->comp.elt);
@@ -585,9 +604,18 @@ static void note_caught(struct here *h, int what)
 static void try_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
+	int taken = 0;
 
-	for (uint32_t i = 0; i < n->try.handlers.n; i++)
-		note_caught(&in, catches(h, n->try.handlers.v[i]->handler.type));
+	/* The first handler for a missing key is the one that gets it. */
+	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
+		struct node *c = n->try.handlers.v[i];
+		int what = catches(h, c->handler.type) & ~taken;
+		taken |= what & CATCHES_KEY;
+		if (what & CATCHES_KEY &&
+			leave_of(h->s, c->handler.body, h->scope) == LEAVE_GIVES_UP)
+			what &= ~CATCHES_KEY;
+		note_caught(&in, what);
+	}
 	body(&in, n->try.body);
 	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
 		struct node *c = n->try.handlers.v[i];
@@ -699,7 +727,7 @@ static void match_stmt(struct here *h, struct node *n)
 		pattern(&in, c->kase.pattern, v.bits & VAL_DICT);
 		if (c->kase.guard) {
 			visit(&in, c->kase.guard);
-			guard_assume(&in, c->kase.guard, true);
+			guard_assume(&in, c->kase.guard, true, WITHOUT_GOES_ON);
 		}
 		body(&in, c->kase.body);
 	}
@@ -718,8 +746,8 @@ static void if_stmt(struct here *h, struct node *n)
 	struct here then = *h, other = *h;
 
 	visit(h, n->cond.test);
-	guard_assume(&then, n->cond.test, true);
-	guard_assume(&other, n->cond.test, false);
+	guard_assume(&then, n->cond.test, true, WITHOUT_GOES_ON);
+	guard_assume(&other, n->cond.test, false, WITHOUT_GOES_ON);
 	then.type_only |= n->kind == S_IF && is_type_checking(n->cond.test);
 	body(&then, n->cond.body);
 	body(&other, n->cond.orelse);
@@ -833,10 +861,16 @@ static void stmt(struct here *h, struct node *n)
 	}
 }
 
+/* What is known behind an 'if' is known to the end of its block. */
 static void body(struct here *h, struct seq stmts)
 {
-	for (uint32_t i = 0; i < stmts.n; i++)
-		stmt(h, stmts.v[i]);
+	struct here in = *h;
+
+	for (uint32_t i = 0; i < stmts.n; i++) {
+		stmt(&in, stmts.v[i]);
+		if (stmts.v[i]->kind == S_IF && i + 1 < stmts.n)
+			leave_assume(&in, stmts.v[i]);
+	}
 }
 
 void reads_collect(struct scan *s)

@@ -40,7 +40,9 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 		return;
 	}
 	for (size_t i = 0; i < t.of.n; i++) {
-		bool must = required && !h->caught && !guard_holds(h, key, t.of.v[i]);
+		enum without without = guard_of(h, key, t.of.v[i]);
+		bool must = without == WITHOUT_GIVES_UP ||
+			    (without == WITHOUT_UNKNOWN && required && !h->caught);
 		VEC_GROW(&s->arena, s->reads);
 		s->reads.v[s->reads.n++] =
 			(struct scan_read){clean(s, t.of.v[i]), h->file->name, (int)line, must};

@@ -156,6 +156,7 @@ int scan_resolve(struct scan *s, struct err *e)
 	module_index(s);
 	build_scopes(s);
 	value_settle(s);
+	leave_find_demands(s);
 	reads_collect(s);
 	report_finish(s);
 	return 0;

@@ -615,7 +615,7 @@ static void walk_func(struct walk *w, struct node *n)
 	if (n->func.returns)
 		walk(w, n->func.returns);
 	w->shadows = w->direct;
-	bind_other(w, n->func.name);
+	bind(w, n->func.name, (struct binding){.kind = BIND_FUNC, .node = n, .scope = w->scope});
 	w->shadows = false;
 	n->func.scope = in.scope = new_scope(w, SCOPE_FUNCTION);
 	for (uint32_t i = 0; i < n->func.type_params.n; i++)
@@ -704,6 +704,14 @@ static void walk_names(struct walk *w, struct node *n)
 			n->kind == S_GLOBAL ? VAR_GLOBAL : VAR_NONLOCAL;
 }
 
+static void note_demand(struct walk *w, struct node *n)
+{
+	if (!leave_may_give_up(n->cond.body) && !leave_may_give_up(n->cond.orelse))
+		return;
+	VEC_GROW(&w->s->arena, w->s->demands);
+	w->s->demands.v[w->s->demands.n++] = (struct demand){n, w->scope, w->loop};
+}
+
 static void walk_stmt(struct walk *w, struct node *n)
 {
 	switch (n->kind) {
@@ -720,6 +728,8 @@ static void walk_stmt(struct walk *w, struct node *n)
 	case S_FOR:
 		return walk_for(w, n);
 	case S_IF:
+		note_demand(w, n);
+		/* fallthrough */
 	case S_WHILE:
 		walk(w, n->cond.test);
 		walk_body(w, n->cond.body, false);

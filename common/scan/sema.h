@@ -37,6 +37,8 @@ enum value_bits {
 	VAL_IMPORTLIB = 1 << 20,
 	VAL_IMPORT_MODULE = 1 << 21,
 	VAL_TYPING = 1 << 22,
+	VAL_SYS = 1 << 23,
+	VAL_EXIT = 1 << 24, /* sys.exit, os._exit */
 };
 
 enum item_kind { ITEM_MODULE, ITEM_GETTER, ITEM_OUTSIDE };
@@ -98,6 +100,7 @@ enum bind_kind {
 	BIND_FOR,     /* node is what is iterated over; path leads to the element */
 	BIND_IMPORT,  /* node is the X_ALIAS, stmt the statement */
 	BIND_CLASS,   /* node is the S_CLASS */
+	BIND_FUNC,    /* node is the S_FUNC */
 	BIND_STAR,    /* EV_KEYS, perhaps, from 'from m import *'; else as before it */
 	BIND_OTHER,
 };
@@ -184,6 +187,13 @@ struct scan_file {
 	VEC(struct scan_file *) imports; /* what it imports of the directory */
 };
 
+/* An 'if' with a body that may give up, where it is. */
+struct demand {
+	struct node *stmt;
+	struct scope *scope;
+	struct loop *loop;
+};
+
 struct work {
 	struct var *var;
 	struct binding *binding;
@@ -195,6 +205,7 @@ struct scan {
 	VEC(struct scan_file *) files;
 	VEC(struct module *) modules; /* sorted by path */
 	uint32_t nscopes, nbindings, nsearches;
+	VEC(struct demand) demands;
 	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
 	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
 	VEC(struct scan_read) reads;
@@ -255,6 +266,16 @@ bool value_is_keys_name(struct scan *s, struct node *n, struct scope *scope, str
 bool value_keys_of_module(struct scan *s, struct val v, struct val *out);
 
 /* key.c */
+/* The binding of a variable that has no other, else NULL. */
+struct binding *key_only(const struct var *v);
+/* The elements of a display, of a dict its keys, and where they are evaluated. */
+struct display {
+	struct seq of;
+	struct scope *scope;
+	struct loop *loop;
+	bool known;
+};
+struct display key_display(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
 /* All values of a key expression; .unknown if they cannot be told. */
 struct texts key_values(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
 
@@ -264,21 +285,39 @@ struct here {
 	struct scan_file *file;
 	struct scope *scope;
 	struct loop *loop;
-	struct fact *facts;
-	uint32_t nfacts;
+	struct assumption *assumed; /* latest first */
+	uint32_t nassumed;
 	bool caught;	    /* a KeyError is caught around here */
 	bool import_caught; /* an ImportError is */
 	bool type_only;	    /* under 'if TYPE_CHECKING' */
 };
 
-/* guard.c: a fact is a key that is known to be there. */
-void guard_assume(struct here *h, struct node *test, bool truth);
-/* Whether a read of key, when that is this text, is known to find it. */
-bool guard_holds(const struct here *h, struct node *key, struct text value);
+/* guard.c: what tests say of keys */
+/* What becomes of a program that finds a key absent. */
+enum without { WITHOUT_UNKNOWN, WITHOUT_GOES_ON, WITHOUT_GIVES_UP };
+/* From here on the test had this outcome; else what without says has happened. */
+void guard_assume(struct here *h, struct node *test, bool truth, enum without without);
+/* What the tests around a read of key, when that is this text, do if the key is absent. */
+enum without guard_of(const struct here *h, struct node *key, struct text value);
 /* Whether n is a call with these many plain arguments. */
 bool guard_plain_call(const struct node *n, uint32_t least, uint32_t most);
 /* D in D.keys(), else NULL */
-struct node *guard_keys_view(struct here *h, struct node *n);
+struct node *guard_keys_view(
+	struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+/* Whether n says that a set of known elements is within D.keys(). */
+bool guard_subset(struct scan *s, struct node *n, struct scope *scope, struct loop *loop,
+	struct display *out);
+
+/* leave.c: blocks that are always left */
+enum leave { LEAVE_NOT, LEAVE_GOES_ON, LEAVE_GIVES_UP };
+/* How the end of a block is never come to: by return and the like, or by raise and exit. */
+enum leave leave_of(struct scan *s, struct seq body, struct scope *scope);
+/* Whether it may be LEAVE_GIVES_UP, by its looks. */
+bool leave_may_give_up(struct seq body);
+/* What holds behind an 'if' that some of its branches leave. */
+void leave_assume(struct here *h, struct node *n);
+/* Marks (NODE_DEMANDED) the calls of EV_KEYS.get() whose result the code gives up without. */
+void leave_find_demands(struct scan *s);
 
 /* report.c */
 void report_read(struct here *h, struct node *key, uint32_t line, bool required);

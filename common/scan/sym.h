@@ -32,7 +32,7 @@ struct sym {
 	X(key) X(source) X(append) X(extend) X(insert) X(remove) X(sort) X(reverse) X(add) \
 	X(discard) X(popitem) X(difference_update) X(intersection_update) \
 	X(symmetric_difference_update) X(__all__) X(__debug__) X(__class__) \
-	X(__future__)
+	X(__future__) X(all) X(any) X(exit) X(quit) X(_exit) X(set) X(frozenset)
 /* clang-format on */
 
 enum sym_known {

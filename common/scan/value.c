@@ -65,6 +65,7 @@ static struct val outside(struct scan *s, const char *top, size_t n, const char 
 		{"_operator", VAL_OPERATOR},
 		{"contextlib", VAL_CONTEXTLIB},
 		{"importlib", VAL_IMPORTLIB},
+		{"sys", VAL_SYS},
 		{"typing", VAL_TYPING},
 		{"typing_extensions", VAL_TYPING},
 	};
@@ -87,6 +88,9 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 		return bits(VAL_ENVIRON);
 	if (module & VAL_OS && name->known == SYM_getenv)
 		return bits(VAL_GETENV);
+	if ((module & VAL_OS && name->known == SYM__exit) ||
+		(module & VAL_SYS && name->known == SYM_exit))
+		return bits(VAL_EXIT);
 	if (module & VAL_OPERATOR && name->known == SYM_itemgetter)
 		return bits(VAL_ITEMGETTER);
 	if (module & VAL_CONTEXTLIB && name->known == SYM_suppress)

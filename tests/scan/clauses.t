@@ -965,18 +965,18 @@ if 'A' in EV_KEYS: #: O:A
     class C:
         def m(self): return EV_KEYS['A'] #: O:A
 h = (lambda: EV_KEYS['B']) if 'B' in EV_KEYS else None #: O:B
----- guard: early exit and assert do not guard
+---- guard: early exit guards, assert does not
 def f():
     if 'A' not in EV_KEYS: return #: O:A
-    return EV_KEYS['A'] #: R:A
+    return EV_KEYS['A'] #: O:A
 assert 'B' in EV_KEYS #: O:B
 EV_KEYS['B'] #: R:B
 def g():
     if 'C' not in EV_KEYS: raise KeyError #: O:C
     return EV_KEYS['C'] #: R:C
----- guard: a stored test does not guard
+---- guard: a stored test guards, other forms do not
 ok = 'A' in EV_KEYS #: O:A
-if ok: EV_KEYS['A'] #: R:A
+if ok: EV_KEYS['A'] #: O:A
 if bool('B' in EV_KEYS): EV_KEYS['B'] #: O:B R:B
 if all(['C' in EV_KEYS]): EV_KEYS['C'] #: O:C R:C
 if ('D' in EV_KEYS) == True: EV_KEYS['D'] #: O:D R:D
@@ -1708,7 +1708,7 @@ g('A', 1) #: O:A
 ---- more: try with else inside function with return
 def f():
     try:
-        key = EV_KEYS['A'] #: O:A
+        key = EV_KEYS['A'] #: R:A
     except (KeyError, TypeError) as e:
         raise RuntimeError(EV_KEYS.get('B')) from e #: O:B
     else:
@@ -2156,7 +2156,7 @@ EV_KEYS['A'] #: R:A
 ---- last: try inside a guard and the other way round
 try:
     if 'A' in EV_KEYS: x = 1 #: O:A
-    else: x = EV_KEYS['A'] #: O:A
+    else: x = EV_KEYS['A'] #: R:A
 except Exception as e:
     if 'B' in EV_KEYS: EV_KEYS['B'] #: O:B
     raise
