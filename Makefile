@@ -79,9 +79,7 @@ $(O)/bin/%: $(O)/cmd/%.o $(LIB)
 $(O)/tests/unit/%.t: $(O)/tests/unit/%.o $(LIB)
 	$(CC) $(CFLAGS) $(LINK_FLAGS) -o $@ $< $(LIB) $(PKG_LIBS)
 
-# Test programs find the cell as programs do that are installed.
 check-programs: $(UNIT) $(TESTPROGS)
-	@ln -sfn ../share $(O)/tests/share
 
 # Small programs that tests drive.
 $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)
@@ -119,7 +117,7 @@ demo: deps
 	@share/demo/demo.sh $(O)
 
 # The long ones first, so that none is left to run alone; one more at once than processors, as many wait.
-LONG := $(patsubst %,tests/%.t,sandbox/many fuzz/scan sandbox/processes shell/tab cli/hygiene \
+LONG := $(patsubst %,tests/%.t,sandbox/many corpus/corpus fuzz/scan sandbox/processes shell/tab cli/hygiene \
 	cli/state-crash cli/conn-call mcp/protocol sandbox/call sandbox/buyer)
 TESTS ?= $(LONG) $(filter-out $(LONG),$(wildcard tests/*/*.t))
 check: deps-test

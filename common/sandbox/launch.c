@@ -229,18 +229,14 @@ static void hide(const char *path)
 	size_t at = strlen(part);
 	if (strlen(path) >= sizeof part - at)
 		return;
-	memcpy(part + at, path, strlen(path) + 1);
-	if (mknod(part, S_IFCHR, makedev(0, 0)) == 0)
-		return;
-	for (; part[at]; at++) {
-		if (part[at] != '/')
-			continue;
+	for (; *path; path++) {
 		part[at] = '\0';
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+		if (*path == '/' && mkdir(part, 0755) < 0 && errno != EEXIST)
 			give_up(STEP_STAGE);
-		part[at] = '/';
+		part[at++] = *path;
 	}
-	if (mknod(part, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+	part[at] = '\0';
+	if (mknod(part, S_IFCHR, makedev(0, 0)) < 0)
 		give_up(STEP_STAGE);
 }
 

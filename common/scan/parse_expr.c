@@ -194,14 +194,12 @@ static enum cmp_op compare_op(struct parse *p)
 		return CMP_EQ;
 	case T_NE:
 		return CMP_NE;
-	case T_LT:
-		return CMP_LT;
 	case T_LE:
 		return CMP_LE;
-	case T_GT:
-		return CMP_GT;
-	default:
+	case T_GE:
 		return CMP_GE;
+	default:
+		return CMP_OTHER;
 	}
 }
 
