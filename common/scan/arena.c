@@ -49,7 +49,6 @@ static struct arena_chunk *new_chunk(size_t size)
 void *arena_more(struct arena *a, size_t n)
 {
 	size_t size = CHUNK_FIRST;
-
 	while (size < a->used / 4 && size < CHUNK_MOST)
 		size *= 2;
 	if (n > a->limit || a->used > a->limit - n)

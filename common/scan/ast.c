@@ -228,7 +228,6 @@ struct depth {
 static void measure(struct node *n, void *arg)
 {
 	struct depth *d = arg;
-
 	if (d->deeper || d->at == d->most) {
 		d->deeper = true;
 		return;
@@ -241,7 +240,6 @@ static void measure(struct node *n, void *arg)
 bool ast_is_deeper(struct seq body, unsigned most)
 {
 	struct depth d = {.at = 1, .most = most};
-
 	each_of(body, measure, &d);
 	return d.deeper;
 }

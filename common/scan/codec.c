@@ -15,7 +15,6 @@ static void normal_form(const char *s, char *to, size_t room)
 {
 	size_t n = 0;
 	bool gap = false;
-
 	for (; *s && n + 2 < room; s++) {
 		if (*s != '.' && (!lex_is_word(*s) || *s == '_')) {
 			gap = true;
@@ -32,7 +31,6 @@ static void normal_form(const char *s, char *to, size_t room)
 static bool has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
-
 	for (const char *p = words; p && *p; p += *p == ' ') {
 		size_t len = strcspn(p, " ");
 		if (len == n && memcmp(p, word, n) == 0)
@@ -53,7 +51,6 @@ static const struct coding *find_alias(const char *alias)
 const struct coding *codec_find(const char *spelling)
 {
 	char name[64], dotless[64];
-
 	normal_form(spelling, name, sizeof(name));
 	memcpy(dotless, name, sizeof(name));
 	for (char *p = dotless; *p; p++)
@@ -88,7 +85,6 @@ static char *convert(iconv_t cd, const char *s, size_t n, char *out)
 {
 	char *in = (char *)(uintptr_t)s;
 	size_t room = 16;
-
 	if (cd == NONE)
 		return NULL;
 	iconv(cd, NULL, NULL, NULL, NULL);
@@ -122,7 +118,6 @@ static size_t made_up_syllable(const char *s, size_t n, char **to)
 {
 	static const char first[] = "ab-c--def-------ghi-jklmnopqrs";
 	static const char last[] = "bcdefgh-ijklmnopqr-stuvw-xyz{|";
-
 	if (n < 8 || s[2] != s[0] || s[4] != s[0] || s[6] != s[0])
 		return 0;
 	int a = (unsigned char)s[3] - 0xA1, b = (unsigned char)s[5] - 0xBF;
@@ -141,7 +136,6 @@ static size_t made_up_syllable(const char *s, size_t n, char **to)
 static size_t one_char(const struct from *f, const char *s, size_t n, char **to)
 {
 	uint32_t code = 0;
-
 	for (size_t k = 1; k <= 4 && k <= n; k++) {
 		code = code << 8 | (unsigned char)s[k - 1];
 		const struct coding_fix *fix = find_fix(f->c, code);
@@ -235,7 +229,6 @@ static size_t set_char(const struct from *f, const char *set, const char *s, siz
 	size_t len = strcspn(set, " "), width = *set == '$' ? 2 : 1;
 	char text[16] = {ESC};
 	uint32_t code = (uint32_t)set[len - 1];
-
 	if (n < width)
 		return 0;
 	for (size_t i = 0; i < width; i++) {
@@ -299,7 +292,6 @@ static enum codec_result decode_iso_2022(
 static enum codec_result decode_hz(const struct from *f, const char *s, const char *end, char **to)
 {
 	bool chinese = false, ok = true;
-
 	while (s < end && ok) {
 		size_t n = (size_t)(end - s);
 		if (*s == '~' && n > 1 && s[1] && strchr("~{}\n", s[1])) {
@@ -326,7 +318,6 @@ static enum codec_result decode_hz(const struct from *f, const char *s, const ch
 static enum codec_result decode_idna(const char *s, const char *end, char **to)
 {
 	size_t label = 0;
-
 	for (; s < end; s++) {
 		label = *s == '.' ? 0 : label + 1;
 		if ((unsigned char)*s >= 0x80 || label > 1024)
@@ -342,7 +333,6 @@ static enum codec_result decode_idna(const char *s, const char *end, char **to)
 static const char *utf7_shifted(const char *s, const char *end, char **out)
 {
 	uint32_t bits = 0, have = 0, high = 0;
-
 	for (; s < end && b64_value(*s) >= 0; s++) {
 		bits = bits << 6 | (uint32_t)b64_value(*s);
 		have += 6;

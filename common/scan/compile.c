@@ -395,7 +395,6 @@ static void clause(struct check *c, struct node *n, bool first)
 static void comprehension(struct check *c, struct node *n)
 {
 	struct block b;
-
 	c->block->in_iterable++;
 	load(c, n->comp.clauses.v[0]->clause.iter);
 	c->block->in_iterable--;
@@ -419,7 +418,6 @@ static void bind_around(struct check *c, struct node *n)
 {
 	struct sym *name = n->two.a->name;
 	struct block *b = c->block;
-
 	for (; b->kind == IN_COMPREHENSION; b = b->up) {
 		const struct sym_mark *m = find_mark(name, b);
 		if (m && m->flags & IS_COMP_ITER && m->flags & (IS_LOCAL | IS_GLOBAL))
@@ -646,7 +644,6 @@ static void no_doubles(
 static void alternatives(struct check *c, struct node *n, bool last, struct names *bound)
 {
 	size_t first = bound->n, count = 0;
-
 	for (uint32_t i = 0; i < n->list.n; i++) {
 		size_t from = bound->n;
 		pattern(c, n->list.v[i], last && i + 1 == n->list.n, bound);
@@ -676,7 +673,6 @@ static void mapping_keys(struct check *c, struct node *n)
 	struct node **texts = arena_alloc(c->arena, keys.n * sizeof(*texts));
 	size_t ntexts = 0;
 	unsigned words = 0;
-
 	for (uint32_t i = 0; i < keys.n; i++) {
 		struct node *k = keys.v[i];
 		unsigned word = k->kind == E_CONST && k->op != T_NUMBER ? 1u << (k->op % 32) : 0;
@@ -885,7 +881,6 @@ static void annotated(struct check *c, struct node *n)
 {
 	struct node *target = n->three.a;
 	bool simple = n->flags & NODE_SIMPLE;
-
 	if (target->kind == E_NAME) {
 		struct sym_mark *m = mark_in(c, target->name, c->block);
 		if (m->flags & (IS_GLOBAL | IS_NONLOCAL) && c->block->kind != IN_MODULE && simple)
@@ -1037,7 +1032,6 @@ struct compile_fault compile_check(struct symtab *syms, struct seq statements)
 	struct check c = {.syms = syms, .arena = syms->arena};
 	struct compile_fault first = {0};
 	struct block module = enter(&c, IN_MODULE);
-
 	future(&c, statements, &first);
 	c.block = &module;
 	body(&c, statements);

@@ -33,7 +33,6 @@ static struct text with_newlines(struct arena *a, const char *p, size_t n)
 	struct text t = {arena_alloc(a, n + 2 + LEX_PAD), 0};
 	const char *end = p + n;
 	char *to = t.s;
-
 	while (p < end) {
 		const char *cr = memchr(p, '\r', (size_t)(end - p));
 		size_t run = (size_t)((cr ? cr : end) - p);
@@ -58,7 +57,6 @@ static const char *normal_name(const char *s)
 {
 	static const char *const latin[] = {"latin-1", "iso-8859-1", "iso-latin-1"};
 	char buf[13] = {0};
-
 	for (int i = 0; i < 12 && s[i]; i++)
 		buf[i] = s[i] == '_'		      ? '-'
 			 : s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] | 0x20)
@@ -82,7 +80,6 @@ static bool is_cookie_char(char c)
 static const char *cookie(struct arena *a, const char *s, size_t n)
 {
 	size_t i = 0, last = n > 6 ? n - 6 : 0;
-
 	for (; i < last && s[i] != '#'; i++)
 		if (s[i] != ' ' && s[i] != '\t' && s[i] != '\f')
 			return NULL;
@@ -129,7 +126,6 @@ static struct text from_coding(struct arena *a, const struct coding *c, const ch
 {
 	/* Nothing may jump while a converter is open, so the room is made first. */
 	struct text t = new_text(a, 4 * n + 16);
-
 	switch (codec_decode(c, s, n, t.s, &t.n)) {
 	case CODEC_DONE:
 		return t;
@@ -145,7 +141,6 @@ static struct text from_coding(struct arena *a, const struct coding *c, const ch
 static struct text from_escapes(struct arena *a, const char *s, size_t n, bool raw)
 {
 	struct text in = from_coding(a, codec_find("latin_1"), s, n), out = new_text(a, in.n);
-
 	if (raw) {
 		/* Hide the other escapes: double each backslash that has no u or U behind it. */
 		struct text twice = new_text(a, 2 * in.n);
@@ -172,7 +167,6 @@ static struct text from_escapes(struct arena *a, const char *s, size_t n, bool r
 static struct text transcode(struct arena *a, const char *declared, const char *s, size_t n)
 {
 	const struct coding *c = codec_find(declared);
-
 	if (!c)
 		refuse(a, "unknown source encoding");
 	if (c->kind == CODING_UTF_8)
@@ -185,7 +179,6 @@ static struct text transcode(struct arena *a, const char *declared, const char *
 char *decode_source(struct arena *a, const void *bytes, size_t n)
 {
 	static const char mark[] = "\xEF\xBB\xBF";
-
 	if (memchr(bytes, '\0', n))
 		refuse(a, "the file contains a NUL byte");
 	struct text t = with_newlines(a, bytes, n);

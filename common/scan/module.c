@@ -43,7 +43,6 @@ enum { RANK_DIRECTORY, RANK_MODULE, RANK_PACKAGE };
 static void add(struct scan *s, const char *path, size_t n, struct scan_file *file, int rank)
 {
 	struct module *m = arena_alloc(&s->arena, sizeof(*m));
-
 	m->path = arena_copy(&s->arena, path, n);
 	m->file = file;
 	m->item.kind = (enum item_kind)rank;
@@ -57,7 +56,6 @@ static void add_file(struct scan *s, struct scan_file *file)
 	const char *slash = strrchr(file->name, '/');
 	const char *base = slash ? slash + 1 : file->name;
 	size_t dir = slash ? (size_t)(slash - file->name) : 0, n = strlen(file->name);
-
 	file->package = arena_copy(&s->arena, file->name, dir);
 	for (size_t i = 0; i < dir; i++)
 		if (file->name[i] == '/')
@@ -72,7 +70,6 @@ static void add_file(struct scan *s, struct scan_file *file)
 static struct module *find(struct scan *s, const char *path)
 {
 	size_t lo = 0, hi = s->modules.n;
-
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 		int order = strcmp(path, s->modules.v[mid]->path);
@@ -89,7 +86,6 @@ static struct module *find(struct scan *s, const char *path)
 void module_index(struct scan *s)
 {
 	size_t kept = 0;
-
 	add(s, "", 0, NULL, RANK_DIRECTORY);
 	for (size_t i = 0; i < s->files.n; i++)
 		add_file(s, s->files.v[i]);
@@ -111,7 +107,6 @@ static char *below(struct scan *s, const char *dir, const char *dotted, size_t n
 {
 	size_t len = strlen(dir);
 	char *path = arena_alloc(&s->arena, len + n + 2), *to = path + len;
-
 	memcpy(path, dir, len);
 	if (len && n)
 		*to++ = '/';
@@ -130,7 +125,6 @@ struct module *module_child(struct scan *s, const struct module *m, const char *
 static const char *dotted(struct scan *s, const char *path)
 {
 	char *d = arena_copy(&s->arena, path, strlen(path));
-
 	for (char *p = d; *p; p++)
 		if (*p == '/')
 			*p = '.';
@@ -162,7 +156,6 @@ static struct import_found find_relative(
 static bool is_fixed(const char *name, size_t n)
 {
 	static const char *const fixed[] = {"os", "builtins", "operator", "contextlib"};
-
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		if (strlen(fixed[i]) == n && memcmp(fixed[i], name, n) == 0)
 			return true;
@@ -198,7 +191,6 @@ struct import_found module_find(
 void module_note_import(struct scan *s, struct scan_file *from, struct module *m)
 {
 	char *path = arena_copy(&s->arena, m->path, strlen(m->path));
-
 	/* Importing a.b runs a/__init__.py too. */
 	for (;;) {
 		if (m && m->file) {
@@ -224,7 +216,6 @@ static size_t file_index(const struct scan *s, const char *name)
 int scan_reach(const struct scan *s, const char *entry, bool *reached)
 {
 	size_t n = s->files.n, top = 0, first = file_index(s, entry);
-
 	memset(reached, 0, n * sizeof(*reached));
 	if (first == n)
 		return -1;

@@ -47,7 +47,6 @@ static int longest_part(const char **s, const char *const *parts, int n)
 {
 	int best = -1;
 	size_t len = 0;
-
 	for (int i = 0; i < n; i++) {
 		size_t k = strlen(parts[i]);
 		if ((best < 0 || k > len) && strncmp(*s, parts[i], k) == 0) {
@@ -71,7 +70,6 @@ static int64_t syllable(const char *s)
 		"T", "P", "H"};
 	int l = longest_part(&s, initial, 19), v = longest_part(&s, vowel, 21);
 	int t = longest_part(&s, final, 28);
-
 	if (l < 0 || v < 0 || t < 0 || *s)
 		return -1;
 	return 0xAC00 + (l * 21 + v) * 28 + t;
@@ -86,7 +84,6 @@ static int64_t str_named_char(const char *name, size_t n)
 {
 	static const char cjk[] = "CJK UNIFIED IDEOGRAPH-", hangul[] = "HANGUL SYLLABLE ";
 	char z[NAME_MAX_LEN + 1];
-
 	if (n == 0 || n > NAME_MAX_LEN || memchr(name, '\0', n))
 		return -1;
 	memcpy(z, name, n);
@@ -176,7 +173,6 @@ static void named_escape(struct cursor *c)
 static void escape(struct cursor *c, bool text)
 {
 	char k = *c->at++, plain = simple_escape(k);
-
 	if (plain) {
 		*c->out++ = plain;
 	} else if (k == '\n') {
@@ -208,7 +204,6 @@ static void escape(struct cursor *c, bool text)
 static const char *unescape(const char *s, size_t n, char *out, size_t *len, bool text)
 {
 	struct cursor c = {s, s + n, out, NULL};
-
 	while (c.at < c.end && !c.error) {
 		const char *slash = memchr(c.at, '\\', (size_t)(c.end - c.at));
 		size_t run = (size_t)((slash ? slash : c.end) - c.at);
