@@ -19,6 +19,7 @@
 #define MESSAGE_MAX ((size_t)256 << 20)
 #define TEXT_MAX 4096
 #define LOOK_MS 200
+#define CHUNK 65536
 /* 'A', the call's number; then kind and length of the one frame. */
 #define ACCEPT_LEN 2
 #define HEAD_LEN 5
@@ -88,35 +89,40 @@ int message_make(struct buf *m, const struct sandbox_call *call, struct err *e)
 void intake_free(struct intake *in)
 {
 	buf_free(&in->out);
-	buf_free(&in->log);
+	ends_free(&in->log);
 	buf_free(&in->result);
 }
 
-/* Keeps up to the limit and reads on past it, so that nobody inside blocks on a full pipe. */
-static void keep(struct buf *b, bool *cut, const char *p, size_t n)
+/* One read into the chunk: how much of it; 0 nothing now, -1 at the end of the stream. */
+static ssize_t take_chunk(int fd, char chunk[CHUNK])
 {
-	size_t room = b->limit - b->len;
-	if (n > room) {
-		*cut = true;
-		n = room;
-	}
-	buf_add(b, p, n);
+	ssize_t n = read(fd, chunk, CHUNK);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	return n > 0 ? n : -1;
 }
 
-/* One read. False at the end of the stream. */
-static bool take_some(int fd, struct buf *b, bool *cut, const struct sandbox_call *tell, bool *more)
+/* Keeps up to the limit and reads on past it, so that nobody inside blocks on a full pipe. */
+static ssize_t take_some(int fd, struct buf *b, bool *cut)
 {
-	char chunk[65536];
-	ssize_t n = read(fd, chunk, sizeof chunk);
-	*more = n > 0;
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
-	if (n == 0)
-		return false;
-	keep(b, cut, chunk, (size_t)n);
-	if (tell && tell->on_log)
-		tell->on_log(tell->log_ctx, chunk, (size_t)n);
-	return true;
+	char chunk[CHUNK];
+	ssize_t n = take_chunk(fd, chunk);
+	size_t room = b->limit - b->len, got = n > 0 ? (size_t)n : 0;
+	*cut |= got > room;
+	buf_add(b, chunk, got > room ? room : got);
+	return n;
+}
+
+static ssize_t take_log(int fd, struct intake *in)
+{
+	char chunk[CHUNK];
+	ssize_t n = take_chunk(fd, chunk);
+	if (n <= 0)
+		return n;
+	ends_add(&in->log, chunk, (size_t)n);
+	if (in->call->on_log)
+		in->call->on_log(in->call->log_ctx, chunk, (size_t)n);
+	return n;
 }
 
 /* A single sandbox is done when its frame is whole; the length is the tool's word, so bounded. */
@@ -203,13 +209,12 @@ static void send_more(struct turn *t, const struct control *c, const struct buf 
 
 static void take_pipes(struct turn *t, struct control *c, struct intake *in)
 {
-	bool more;
 	if (t->p[ON_RESULT].revents)
-		t->result_open = take_some(c->result, &in->result, &in->result_cut, NULL, &more);
+		t->result_open = take_some(c->result, &in->result, &in->result_cut) >= 0;
 	if (t->p[ON_LOG].revents)
-		t->log_open = take_some(c->log, &in->log, &in->log_cut, in->call, &more);
+		t->log_open = take_log(c->log, in) >= 0;
 	if (t->p[ON_OUT].revents)
-		t->out_open = take_some(c->out, &in->out, &in->out_cut, NULL, &more);
+		t->out_open = take_some(c->out, &in->out, &in->out_cut) >= 0;
 }
 
 /* Milliseconds until the deadline, or until it is time to look, as poll(2) takes them. */
@@ -267,14 +272,10 @@ bool control_kill(struct control *c, struct intake *in, int pidfd)
 
 void control_drain(struct control *c, struct intake *in)
 {
-	bool more;
-	do
-		(void)take_some(c->result, &in->result, &in->result_cut, NULL, &more);
-	while (more);
-	do
-		(void)take_some(c->log, &in->log, &in->log_cut, in->call, &more);
-	while (more);
-	do
-		(void)take_some(c->out, &in->out, &in->out_cut, NULL, &more);
-	while (more);
+	while (take_some(c->result, &in->result, &in->result_cut) > 0)
+		;
+	while (take_log(c->log, in) > 0)
+		;
+	while (take_some(c->out, &in->out, &in->out_cut) > 0)
+		;
 }

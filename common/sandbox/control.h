@@ -8,6 +8,7 @@
 #define EVCTL_SANDBOX_CONTROL_H
 
 #include "base/buf.h"
+#include "base/ends.h"
 #include "base/err.h"
 #include "sandbox/sandbox.h"
 
@@ -49,8 +50,9 @@ enum control_end {
 
 /* What has come out of a call so far. */
 struct intake {
-	struct buf out, log, result; /* limits set by control_run() */
-	bool log_cut, out_cut, result_cut;
+	struct buf out, result; /* limits set by sandbox_call() */
+	struct ends log;
+	bool out_cut, result_cut;
 	int64_t ready_at; /* CLOCK_MONOTONIC ms; 0: not yet */
 	const struct sandbox_call *call;
 };

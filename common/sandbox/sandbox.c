@@ -188,7 +188,7 @@ static int never_came_up(struct sandbox *sb, const struct intake *in, struct err
 	launch_why(&sb->launch, e);
 	if (e->code != ERR_NONE)
 		return -1;
-	const char *text = buf_str(&in->log);
+	const char *text = buf_str(&in->log.head);
 	int n = (int)strcspn(text, "\n");
 	err_set(e, ERR_SANDBOX, "the sandbox did not start%s%.*s", n ? ": " : "", n > 500 ? 500 : n,
 		text);
@@ -357,9 +357,8 @@ int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct san
 	buf_free(&m);
 	if (r->status != SANDBOX_OK)
 		buf_clear(&r->result);
-	r->log = in.log;
-	r->log_truncated = in.log_cut;
-	in.log = (struct buf){0};
+	ends_join(&in.log, &r->log);
+	r->log_truncated = ends_cut(&in.log);
 	intake_free(&in);
 	return done;
 }

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -16,7 +17,13 @@ def flood(box):
     got = box.run('import sys\ndef f():\n for i in range(100):\n  print("x" * 100000)\n'
                   '  print("y" * 100000, file=sys.stderr)\n return 1', 'f')
     status(got, 'ok')
-    same((got['result'], len(got['log']), got['log_truncated']), ('1', 1000000, True))
+    same((got['result'], got['log_truncated']), ('1', True))
+    # Half of it is the beginning, half the end, but for what goes at the cut
+    head, mark, tail = re.split(r'\n?evctl: (\d+) bytes of the log are left out here\n', got['log'])
+    true(1000000 - 2 * 65536 - 100 < len(got['log']) <= 1000000 and len(head) > 400000 and len(tail) > 400000,
+         'as much as the limit allows')
+    same(len(head) + int(mark) + len(tail), 100 * 200002)
+    true(head.startswith('x' * 100000 + '\n') and tail.endswith('y' * 100000 + '\n'), 'both ends')
     got = box.run('print("x" * 999999)')
     status(got, 'ok')
     same((len(got['result']), got['log_truncated']), (1000000, False))
@@ -24,7 +31,18 @@ def flood(box):
     status(got, 'limit', 'result')
     got = box.run('import sys\nwhile True: sys.stderr.write("x" * 10000)', timeout=1500)
     status(got, 'timeout')
-    same((len(got['log']), got['log_truncated']), (1000000, True))
+    true(got['log_truncated'] and 1000000 - 2 * 65536 - 100 < len(got['log']) <= 1000000, 'bounded')
+
+
+@test
+def last_words(box):
+    """however much was said before it, the traceback is in the log"""
+    for lines in (10, 200000):
+        got = box.run('def f():\n print("the first")\n for i in range(%d): print("a line like any other")\n'
+                      ' raise RuntimeError("the last words")' % lines, 'f')
+        status(got, 'failed')
+        true(got['log'].startswith('the first\n') and got['log'].endswith('RuntimeError: the last words\n'), 'both ends')
+        true(got['log_truncated'] == (lines > 10) == ('bytes of the log are left out here' in got['log']), 'the line between')
 
 
 @test
