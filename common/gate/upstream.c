@@ -176,13 +176,14 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 {
 	struct transfer *t = arg;
 	enum addr_kind kind = addr_judge(&a->addr, a->addrlen, NULL);
-	if (purpose != CURLSOCKTYPE_IPCXN || a->socktype != SOCK_STREAM ||
+	int type = a->socktype & ~(SOCK_CLOEXEC | SOCK_NONBLOCK); /* libcurl 8 adds them itself */
+	if (purpose != CURLSOCKTYPE_IPCXN || type != SOCK_STREAM ||
 		!addr_allowed(kind, t->u->allow_private)) {
 		t->addr_refused = true;
 		return CURL_SOCKET_BAD;
 	}
 	t->addr_accepted = true;
-	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	return socket(a->family, type | SOCK_CLOEXEC, a->protocol);
 }
 
 static size_t read_body(char *p, size_t size, size_t n, void *arg)
@@ -327,6 +328,20 @@ static long http_version(const struct upstream_request *q)
 	return q->tls && !q->streams ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1;
 }
 
+/*
+ * A kept connection may die under a request, and libcurl then sends it again over another. Only
+ * what may arrive twice goes that way, and only a body that can be started over: nobody can tell
+ * whether the server has acted on what it read before it closed.
+ */
+static bool needs_fresh(const struct upstream_request *q)
+{
+	static const char *const idempotent[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"};
+	for (size_t i = 0; i < sizeof idempotent / sizeof idempotent[0]; i++)
+		if (strcmp(q->method, idempotent[i]) == 0)
+			return q->streams;
+	return true;
+}
+
 static int set_rules(struct transfer *t)
 {
 	CURL *c = t->h->easy;
@@ -347,6 +362,7 @@ static int set_rules(struct transfer *t)
 	if (t->u->connect_to)
 		rc |= curl_easy_setopt(c, CURLOPT_CONNECT_TO, t->u->connect_to);
 	rc |= curl_easy_setopt(c, CURLOPT_HTTP_VERSION, http_version(t->q));
+	rc |= curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, (long)needs_fresh(t->q));
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
 	rc |= curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 65536L);

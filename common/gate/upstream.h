@@ -6,6 +6,9 @@
  * A `struct upstream` is the way to one attached host (or wildcard): its rules, and the connections
  * kept alive under these rules; never shared between rows, since a kept connection is not judged
  * again. Many threads may use one at once.
+ *
+ * A request arrives once: what is not idempotent, or has a body that streams, gets a connection of
+ * its own, which the requests after it may use.
  */
 #ifndef EVCTL_GATE_UPSTREAM_H
 #define EVCTL_GATE_UPSTREAM_H

@@ -132,6 +132,74 @@ def run():
     eq(codes, [200] * 4, "a kept connection that died: the request goes over a new one")
     g.end()
 
+    # What is not idempotent arrives once, whatever becomes of the connection: this server answers
+    # one request of each, and closes when it has read the next.
+    def abrupt(conn, seen):
+        left = b""
+        for n in range(2):
+            got = read_request(conn, seen, left)
+            if got is None:
+                return
+            head, body, left = got
+            arrived.append((head.split()[0].decode(), len(body)))
+            if n == 0:
+                conn.sendall(reply("ok"))
+    arrived = []
+    closing = Upstream(ordinary, abrupt)
+    g.begin(row("api.x.example", ca=ca.pem, connect_to=closing.addr, allow_private=True),
+            row("b.x.example", ca=ca.pem, connect_to=closing.addr, allow_private=True, key="K"),
+            keys=[key("K", "a-key-of-another-host")])
+    for method, body, host in (("POST", b"x" * 1000, "api.x.example"), ("POST", b"", "api.x.example"),
+                               ("PATCH", b"x" * 200000, "api.x.example"), ("POST", b"x", "b.x.example"),
+                               ("PUT", b"x" * 300000, "api.x.example"), ("REPORT", b"", "api.x.example")):
+        eq(g.get("/", host=host).status, 200, "a connection that is kept")
+        del arrived[:]
+        a = g.get("/pay", method=method, body=body, host=host)
+        eq((a.status, arrived), (200, [(method, len(body))]),
+           "a %s of %d bytes after it: answered, and arrives once" % (method, len(body)))
+    eq(g.get("/").status, 200, "a connection that is kept")
+    del arrived[:]
+    a = g.get("/put", method="PUT", body=b"x" * 1000)
+    eq((a.status, arrived[0], arrived[-1]), (200, ("PUT", 1000), ("PUT", 1000)),
+       "what is idempotent goes over a kept connection, and again when that dies")
+    ok(len(arrived) == 2, "as it did just now", arrived)
+    g.end()
+
+    # The same over HTTP/2, spoken by hand: frames are counted, not understood.
+    def abrupt2(conn, seen):
+        data, heads = b"", 0
+        conn.sendall(b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")  # SETTINGS
+        while True:
+            got = conn.recv(65536)
+            if not got:
+                return
+            data += got
+            if data.startswith(b"PRI "):
+                data = data[24:]
+            while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
+                n, kind, flags, stream = int.from_bytes(data[:3], "big"), data[3], data[4], data[5:9]
+                payload, data = data[9:9 + n], data[9 + n:]
+                if kind == 4 and not flags:
+                    conn.sendall(b"\x00\x00\x00\x04\x01\x00\x00\x00\x00")
+                if kind == 1:
+                    heads += 1
+                    arrived.append("POST" if b"\x83" in payload[:3] else "GET")
+                if kind in (0, 1) and flags & 1:
+                    if heads > 1:
+                        return
+                    conn.sendall(b"\x00\x00\x01\x01\x05" + stream + b"\x88")  # HEADERS: 200
+    two = Upstream(ordinary, abrupt2, alpn=["h2"])
+    g.begin(row("api.x.example", ca=ca.pem, connect_to=two.addr, allow_private=True))
+    for body in (b"", b"x" * 1000):
+        eq(g.get("/").status, 200, "a connection that is kept")
+        del arrived[:]
+        eq((g.get("/pay", method="POST", body=body).status, arrived), (200, ["POST"]),
+           "HTTP/2: a POST of %d bytes after a GET arrives once" % len(body))
+    del arrived[:]
+    codes = [g.get("/").status, g.get("/").status]
+    ok(len(arrived) > 2, "as a GET need not", (codes, arrived))
+    g.end()
+
     # HTTP/2
     nginx = Nginx("""
 server { listen 127.0.0.1:9443 ssl http2; ssl_certificate %(c)s; ssl_certificate_key %(c)s;

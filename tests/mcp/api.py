@@ -104,7 +104,8 @@ def echoes(key):
 
 
 class Api:
-    """handle(path) of the echoes, and: /plain /json /binary /png /status/N /size/N /slow /hang."""
+    """handle(path) of the echoes, and: /plain /json /binary /png /status/N /size/N /slow /hang; and
+    /once, which a connection gets an answer to as its first request only."""
 
     def __init__(self, authority, *names):
         api = self
@@ -123,6 +124,7 @@ class Api:
                 body = self.rfile.read(n) if not chunked else self.chunks()
                 seen = Seen(self, body)
                 api.seen.append(seen)
+                self.served = getattr(self, "served", 0) + 1
                 auth = seen.all("authorization")
                 key = auth[-1][7:] if auth else (seen.all("x-api-key") or [""])[-1]
                 self.answer(*api.answer(self, key, self.path.split("?")[0].strip("/"), seen))
@@ -188,6 +190,8 @@ class Api:
             while handler.connection.recv(1024):
                 pass
             self.gone.set()
+            raise ConnectionError
+        if word == "once" and handler.served > 1:
             raise ConnectionError
         if word == "drip":  # a byte now and then, for ever
             handler.send_response(200)
