@@ -47,6 +47,15 @@ static void fail(struct yield *y, enum run_status status, const char *reason)
 	snprintf(y->reason, sizeof y->reason, "%s", reason ? reason : "");
 }
 
+/* The tool has begun, so there is a run to be told of: but what it left cannot be handed over. */
+static void give_up(struct yield *y, const char *reason)
+{
+	y->status = RUN_OK;
+	fail(y, RUN_FAILED, reason);
+	y->outputs_over = false;
+	y->nartifacts = 0;
+}
+
 static void judge(const struct going *g, struct yield *y)
 {
 	static const enum run_status map[] = {[SANDBOX_OK] = RUN_OK,
@@ -221,20 +230,21 @@ static int sort_all(struct going *g, struct yield *y, const struct collected *c)
 	return c->more_withheld ? hold_back(y, more, "too many", false) : 0;
 }
 
-static int take_outputs(struct going *g, struct yield *y, struct err *e)
+static int take_outputs(struct going *g, struct yield *y)
 {
 	struct err bad = {0};
 	g->out->kept = calloc(1, sizeof *g->out->kept);
 	if (!g->out->kept)
-		return err_set(e, ERR_FAIL, "out of memory");
+		return -1;
 	if (g->reply.outputs < 0 || collect_outputs(g->reply.outputs, g->out->kept, NULL, &bad) < 0)
 		fail(y, RUN_FAILED, "the outputs cannot be read");
 	if (g->reply.outputs >= 0 && !room_holds(g->r->room)) {
 		collected_free(g->out->kept);
 		fail(y, RUN_FAILED, "the outputs were read too late");
 	}
-	if (sort_all(g, y, g->out->kept) < 0)
-		return err_set(e, ERR_FAIL, "out of memory");
+	g->out->files = calloc(g->out->kept->nfiles + 1, sizeof *g->out->files);
+	if (!g->out->files || sort_all(g, y, g->out->kept) < 0)
+		return -1;
 	if (g->out->kept->over_cap && y->status == RUN_OK) {
 		fail(y, RUN_LIMIT, "too much in outputs/");
 		y->outputs_over = true;
@@ -286,29 +296,25 @@ static void finish_log(struct going *g)
 		buf_addf(log, "evctl: %s\n", g->leaks.v[i]);
 }
 
-/* A run that cannot be recorded whole is still ended, with the reason. */
-static int record(struct going *g, struct run_end *end, struct err *e)
+/* What cannot be recorded has failed, whatever it was: it is reported by its id and no more. */
+static int record(struct going *g, struct run_end *end)
 {
-	if (run_finish(g->r->st, g->out->id, end, e) == 0)
-		return 0;
-	struct err quiet = {0};
-	char why[600];
-	snprintf(why, sizeof why, "could not be recorded: %.500s", e->msg);
-	struct run_end bare = {.status = RUN_FAILED,
-		.reason = why,
-		.ms = end->ms,
-		.log = "",
-		.input = end->input,
-		.ninput = end->ninput};
-	run_finish(g->r->st, g->out->id, &bare, &quiet);
-	return -1;
+	const struct run_hooks *h = &g->rq->hooks;
+	struct err e = {0};
+	BUF_AUTO text = {0};
+	int r = run_finish(g->r->st, g->out->id, end, &e);
+	if (r < 0 && h->note && !g->r->buyer) {
+		buf_addf(&text, "run %s could not be recorded: %s", g->out->id, e.msg);
+		h->note(h->ctx, buf_str(&text));
+	}
+	g->out->status = end->status;
+	return r;
 }
 
-static int record_all(struct going *g, struct yield *y, struct err *e)
+static void record_all(struct going *g, struct yield *y)
 {
 	struct buf *log = &g->reply.result.log;
 	finish_log(g);
-	g->out->status = y->status;
 	g->out->ms = clock_mono_ms() - g->begun;
 	struct run_end end = {.status = y->status,
 		.reason = y->reason[0] ? y->reason : NULL,
@@ -325,12 +331,13 @@ static int record_all(struct going *g, struct yield *y, struct err *e)
 		.nwithheld = y->nwithheld,
 		.events = g->reply.report.events,
 		.nevents = g->reply.report.n};
-	return record(g, &end, e);
+	if (record(g, &end) < 0)
+		give_up(y, "");
 }
 
 /* ---- what is told -------------------------------------------------------------------------- */
 
-static int tell(struct going *g, struct yield *y, struct err *e)
+static void tell(struct going *g, struct yield *y)
 {
 	struct run_outcome *o = g->out;
 	bool good = y->status == RUN_OK || y->outputs_over;
@@ -343,20 +350,16 @@ static int tell(struct going *g, struct yield *y, struct err *e)
 	/* What a failure left, and what of it was withheld, is the owner's: it may show what the
 	 * code is. */
 	if (!good && g->r->buyer)
-		return 0;
+		return;
 	o->withheld = y->withheld;
 	o->nwithheld = y->nwithheld;
 	y->withheld = NULL;
 	y->nwithheld = 0;
-	o->files = calloc(y->nartifacts + 1, sizeof *o->files);
-	if (!o->files)
-		return err_set(e, ERR_FAIL, "out of memory");
 	for (size_t i = 0; i < y->nartifacts; i++) {
 		const struct run_artifact *a = &y->artifacts[i];
 		o->files[o->nfiles++] =
 			(struct run_file){a->name, a->data, a->n, a->type, a->inline_ok};
 	}
-	return 0;
 }
 
 static void yield_free(struct yield *y)
@@ -370,28 +373,23 @@ static void yield_free(struct yield *y)
 	free(y->by_name);
 }
 
-int finish_call(struct going *g, struct err *e)
+void finish_call(struct going *g)
 {
 	struct yield y = {0};
 	judge(g, &y);
 	check_result(g, &y);
-	int r = take_outputs(g, &y, e);
-	if (r == 0 && blank_result(g) < 0)
-		r = err_set(e, ERR_FAIL, "out of memory");
-	if (r == 0)
-		r = record_all(g, &y, e);
-	if (r == 0)
-		r = tell(g, &y, e);
+	if (take_outputs(g, &y) < 0 || blank_result(g) < 0)
+		give_up(&y, "out of memory");
+	record_all(g, &y);
+	tell(g, &y);
 	yield_free(&y);
-	return r;
 }
 
-int finish_missing(struct going *g, struct err *e)
+void finish_missing(struct going *g)
 {
 	STR_AUTO names = strv_join(&g->out->missing, ", ");
 	BUF_AUTO reason = {0};
 	buf_addf(&reason, "the buyer has not supplied %s", names ? names : "");
-	g->out->status = RUN_MISSING_KEY;
 	g->out->ms = clock_mono_ms() - g->begun;
 	struct run_end end = {.status = RUN_MISSING_KEY,
 		.reason = buf_str(&reason),
@@ -400,7 +398,7 @@ int finish_missing(struct going *g, struct err *e)
 		.log = "",
 		.input = g->input,
 		.ninput = g->ninput};
-	return record(g, &end, e);
+	record(g, &end);
 }
 
 /* ---- the envelope -------------------------------------------------------------------------- */

@@ -163,8 +163,8 @@ static int read_reply(struct joined *j, struct room_reply *out, struct err *e)
 		return was_lost(out, "the session ended during the call");
 	if (field_is(&j->reply, &wire_error))
 		return wire_error_read(&j->reply, e);
-	if (wire_read(&j->reply, &wire_reply, out, e) < 0)
-		return -1;
+	if (wire_read(&j->reply, &wire_reply, out, &gone) < 0)
+		return was_lost(out, "the session's keeper sent a malformed message");
 	out->result.status =
 		out->result.status <= SANDBOX_LIMIT ? out->result.status : SANDBOX_FAILED;
 	return 0;

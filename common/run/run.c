@@ -408,9 +408,10 @@ static int carry_out(struct going *g, struct err *e)
 	if (done == 0)
 		done = make_call(g, e);
 	if (done == 0)
-		return finish_call(g, e);
-	run_forget(g->r->st, g->out->id, &quiet);
-	return -1;
+		finish_call(g);
+	else
+		run_forget(g->r->st, g->out->id, &quiet);
+	return done;
 }
 
 /* A sandbox for one call is used up; one for more is made ready, or else given up. */
@@ -438,8 +439,12 @@ static int call_with(struct going *g, struct err *e)
 	if (hosts_now(g, &fresh, e) < 0)
 		return -1;
 	find_missing(g);
-	if (g->out->missing.n)
-		return begin(g, e) < 0 ? -1 : finish_missing(g, e);
+	if (g->out->missing.n) {
+		if (begin(g, e) < 0)
+			return -1;
+		finish_missing(g);
+		return 0;
+	}
 	int done = carry_out(g, e);
 	leave_room(g->r);
 	return done;

@@ -77,7 +77,8 @@ void runner_close(struct runner **r);
 const struct expert_view *runner_view(const struct runner *r);
 
 /*
- * 0: a run is recorded, whatever became of it. -1: no run: ERR_NOTFOUND no such tool, ERR_USAGE the
+ * 0: there is a run, recorded, whatever became of it; one that cannot be recorded has failed. Once
+ * the tool has begun it is never -1. -1: no run: ERR_NOTFOUND no such tool, ERR_USAGE the
  * input does not fit (before any sandbox), ERR_SANDBOX and others as their places say.
  */
 int runner_call(

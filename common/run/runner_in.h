@@ -52,9 +52,9 @@ void policy_free(struct room_call *c);
 /* ---- finish.c ---- */
 
 /* Judges the reply, collects, searches, records, and fills g->out. */
-int finish_call(struct going *g, struct err *e);
+void finish_call(struct going *g);
 /* Records a run that was not begun for want of keys. */
-int finish_missing(struct going *g, struct err *e);
+void finish_missing(struct going *g);
 
 /* The modules of the sandbox that the view's tools import, each once: for a zygote to import ahead.
  */

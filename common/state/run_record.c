@@ -5,6 +5,7 @@
 #include "state/objects.h"
 #include "state/owner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -151,7 +152,7 @@ static int finish_in(struct state *st, const char *id, const struct run_end *end
 	return state_finish(st, r, "run", id, r == 0 ? audit_detail(st, id) : NULL, e);
 }
 
-int run_finish(struct state *st, const char *id, struct run_end *end, struct err *e)
+static int finish_whole(struct state *st, const char *id, struct run_end *end, struct err *e)
 {
 	struct object *objects = calloc(end->nartifacts + 1, sizeof *objects);
 	int r = objects ? 0 : err_set(e, ERR_FAIL, "out of memory");
@@ -162,6 +163,22 @@ int run_finish(struct state *st, const char *id, struct run_end *end, struct err
 	for (size_t i = 0; objects && i < end->nartifacts; i++)
 		objects_drop(st, &objects[i]);
 	free(objects);
+	return r;
+}
+
+int run_finish(struct state *st, const char *id, struct run_end *end, struct err *e)
+{
+	int r = finish_whole(st, id, end, e);
+	if (r < 0) {
+		struct err quiet = {0};
+		char why[600];
+		snprintf(why, sizeof why, "could not be recorded: %.500s", e->msg);
+		end->status = RUN_FAILED;
+		end->reason = why;
+		end->nartifacts = end->nwithheld = 0;
+		finish_whole(st, id, end, &quiet);
+		end->reason = NULL;
+	}
 	json_decref(end->detail);
 	end->detail = NULL;
 	return r;

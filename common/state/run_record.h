@@ -64,7 +64,10 @@ struct run_end {
 
 /* In a transaction of its own. id: "r" and 15 characters. */
 int run_begin(struct state *st, const struct run_start *s, char id[17], struct err *e);
-/* In a transaction of its own, with an audit row; on -1 the run is still 'running'. */
+/*
+ * In a transaction of its own, with an audit row. On -1 the run has failed and has no artifacts, in
+ * *end too; it is recorded as such, with its log and the reason, where that much can be written.
+ */
 int run_finish(struct state *st, const char *id, struct run_end *end, struct err *e);
 /* Nothing was run after all: as if it had never begun. */
 int run_forget(struct state *st, const char *id, struct err *e);

@@ -175,13 +175,36 @@ with T() as t:
     t.ok(t.sql("PRAGMA integrity_check") == [("ok",)] and
          t.run("evctl-log", "audit", "--verify").code == 0, "the state is whole")
 
-    # What cannot be recorded is not reported
+    # What cannot be recorded has failed, and is told by its id
     (t.home / "objects").rename(t.home / "objects-away")
     (t.home / "objects").write_text("")
     r = t.run("evctl-run", "f", "quick", "--draft", "--arg", "n=1")
-    t.ok(r.code not in (0, 11) and r.out == "" and "error: " in r.err, "no place for artifacts", r)
     x = newest()
-    t.ok(x["status"] == "failed" and "could not be recorded" in x["reason"], "the run failed", x)
+    t.ok(r.code == 11 and r.out == "" and f"error: run {x['run']}: failed" in r.err and "could not be recorded" in r.err,
+         "no place for artifacts: the run failed, and is named", r)
+    t.ok(x["status"] == "failed" and "could not be recorded" in x["reason"] and x["artifacts"] == 0, "so it is recorded", x)
+    t.ok("log 1" in t.good("evctl-log", "show", x["run"]).out, "with its log")
+    r = t.run("evctl-run", "f", "quick", "--draft", "-o", "json", "--arg", "n=1")
+    x = newest()
+    t.ok(r.code == 11 and r.json["run"] == x["run"] and r.json["status"] == "failed" and r.json["result"] is None and
+         r.json["artifacts"] == [] and "error" not in r.err, "as JSON too", r)
+    r = t.run("evctl-run", "f", "--draft", "--calls", "-", stdin='{"tool": "quick", "input": {"n": 1}}\n')
+    t.ok(r.code == 11 and r.json["run"] == newest()["run"] and r.json["status"] == "failed", "in a batch", r)
+    t.good("evctl-expert", "publish", "f")
+    r = t.run("evctl-run", "f", "quick", "--buyer", "acme", "--arg", "n=1")
+    t.ok(r.code == 11 and r.err == f"evctl-run: error: run {newest()['run']}: failed\n", "a buyer hears that much", r)
+    ask = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+           {"jsonrpc": "2.0", "method": "notifications/initialized"},
+           {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "quick", "arguments": {"n": 1}}}]
+    with subprocess.Popen([BIN / "evctl-mcp", "f", "--buyer", "acme"], env=t.env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        p.stdin.write("".join(json.dumps(m) + "\n" for m in ask).encode())
+        p.stdin.flush()
+        answer = next(a for a in map(json.loads, p.stdout) if a.get("id") == 2)
+        p.stdin.close()
+    text = json.dumps(answer)
+    t.ok(answer["result"]["isError"] and newest()["run"] in text and "nothing was run" not in text, "and so does a model", text)
     (t.home / "objects").unlink()
     (t.home / "objects-away").rename(t.home / "objects")
     t.ok(t.run("evctl-run", "f", "quick", "--draft", "--arg", "n=1").out == "1\n", "with it, it works")
