@@ -79,7 +79,9 @@ $(O)/bin/%: $(O)/cmd/%.o $(LIB)
 $(O)/tests/unit/%.t: $(O)/tests/unit/%.o $(LIB)
 	$(CC) $(CFLAGS) $(LINK_FLAGS) -o $@ $< $(LIB) $(PKG_LIBS)
 
+# Test programs find the cell as programs do that are installed.
 check-programs: $(UNIT) $(TESTPROGS)
+	@ln -sfn ../share $(O)/tests/share
 
 # Small programs that tests drive.
 $(TESTPROGS): $(O)/tests/%: $(O)/tests/%.o $(LIB)

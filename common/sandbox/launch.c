@@ -229,14 +229,18 @@ static void hide(const char *path)
 	size_t at = strlen(part);
 	if (strlen(path) >= sizeof part - at)
 		return;
-	for (; *path; path++) {
+	memcpy(part + at, path, strlen(path) + 1);
+	if (mknod(part, S_IFCHR, makedev(0, 0)) == 0)
+		return;
+	for (; part[at]; at++) {
+		if (part[at] != '/')
+			continue;
 		part[at] = '\0';
-		if (*path == '/' && mkdir(part, 0755) < 0 && errno != EEXIST)
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
 			give_up(STEP_STAGE);
-		part[at++] = *path;
+		part[at] = '/';
 	}
-	part[at] = '\0';
-	if (mknod(part, S_IFCHR, makedev(0, 0)) < 0)
+	if (mknod(part, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
 		give_up(STEP_STAGE);
 }
 

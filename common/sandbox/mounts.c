@@ -1,5 +1,6 @@
 #include "sandbox/mounts.h"
 #include "base/file.h"
+#include "base/python.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -17,7 +18,6 @@
 
 /* Welcome where they are, done without where they are not. */
 static const char *const optional[] = {
-	"/usr/lib/python3/dist-packages",
 	"/usr/share/zoneinfo",
 	"/usr/share/matplotlib/mpl-data",
 	"/usr/share/fonts",
@@ -218,19 +218,41 @@ static int add_masks(struct mounts *m, struct err *e)
 }
 
 /* They could do nothing under no-new-privileges; but there shall be none. */
-static int add_hidden(struct mounts *m, const char *list, struct err *e)
+static int add_hidden(struct mounts *m, const char *cell, struct err *e)
 {
 	BUF_AUTO b = {.limit = 1 << 20};
+	STR_AUTO list = path_join(cell, "hidden");
 	struct err inner = {0};
-	if (file_read(list, &b, &inner) < 0) {
-		if (inner.code == ERR_NOTFOUND)
-			return 0;
-		return err_set(e, ERR_SANDBOX, "%s", inner.msg);
-	}
+	if (!list || file_read(list, &b, &inner) < 0)
+		return err_set(e, ERR_SANDBOX, "%s", list ? inner.msg : "out of memory");
 	for (char *save, *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line;
 		line = strtok_r(NULL, "\n", &save))
 		if (beneath(line, "/usr") && !strstr(line, ".."))
 			strv_add(&m->hidden, line + strlen("/usr/"));
+	return 0;
+}
+
+/* The system's packages, but only those that every sandbox has, whatever else is installed here. */
+static int add_packages(struct mounts *m, const char *cell, struct err *e)
+{
+	PYTHON_AUTO py = {0};
+	char real[PATH_MAX];
+	STR_AUTO facts = path_join(cell, "python");
+	if (!facts)
+		return err_set(e, ERR_SANDBOX, "out of memory");
+	if (python_read(&py, facts, e) < 0)
+		return -1;
+	if (!py.packages || add_path(m, py.packages, real) < 0)
+		return 0;
+	strv_add(&m->modules, real);
+	DIR *d = opendir(real);
+	if (!d)
+		return err_errno(e, ERR_SANDBOX, "cannot read '%s'", real);
+	for (struct dirent *de; (de = readdir(d));)
+		if (de->d_name[0] != '.' && strcmp(de->d_name, "__pycache__") != 0 &&
+			!python_shows(&py, de->d_name))
+			strv_addf(&m->hidden, "%s/%s", real + strlen("/usr/"), de->d_name);
+	closedir(d);
 	return 0;
 }
 
@@ -262,7 +284,7 @@ static void drop_inner(struct mounts *m)
 	m->links = links;
 }
 
-int mounts_find(struct mounts *m, const char *list, struct err *e)
+int mounts_find(struct mounts *m, const char *cell, struct err *e)
 {
 	char real[PATH_MAX];
 	memset(m, 0, sizeof *m);
@@ -273,12 +295,13 @@ int mounts_find(struct mounts *m, const char *list, struct err *e)
 	m->python = strdup(real);
 	if (!m->python || add_loader(m, e) < 0 || add_library(m, e) < 0)
 		goto fail;
+	if (cell && (add_hidden(m, cell, e) < 0 || add_packages(m, cell, e) < 0))
+		goto fail;
 	for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
-		if (add_path(m, optional[i], real) == 0 && i == 0)
-			strv_add(&m->modules, real);
+		(void)add_path(m, optional[i], real);
 	add_alternatives(m);
 	drop_inner(m);
-	if (add_masks(m, e) < 0 || add_hidden(m, list, e) < 0)
+	if (add_masks(m, e) < 0)
 		goto fail;
 	if (m->loader && !m->binds.failed && !m->links.failed && !m->modules.failed &&
 		!m->masks.failed && !m->hidden.failed)

@@ -16,13 +16,16 @@ struct mounts {
 	struct strv links;   /* pairs: path, target; paths outside the binds */
 	struct strv modules; /* sys.path: library, its lib-dynload, dist-packages */
 	struct strv masks;   /* names in /proc that tell of the host: "cmdline", "sys/"; sorted */
-	struct strv hidden;  /* set-id files below the binds, as paths below /usr: "lib/x/y" */
+	struct strv hidden;  /* what of the binds is left out, as paths below /usr: "lib/x/y" */
 };
 
 #define MOUNTS_PYTHON "/usr/bin/python3"
 
-/* list names, one a line, set-id files that are to be left out; it need not exist. */
-int mounts_find(struct mounts *m, const char *list, struct err *e);
+/*
+ * cell is the directory whose files say what Python has (base/python.h) and, in `hidden`, one a
+ * line, which files are to be left out; NULL: the standard library only, and nothing left out.
+ */
+int mounts_find(struct mounts *m, const char *cell, struct err *e);
 void mounts_free(struct mounts *m);
 
 #endif

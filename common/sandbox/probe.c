@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/file.h"
+#include "base/python.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/mounts.h"
 #include "sandbox/plan.h"
@@ -149,17 +150,25 @@ static void probe_bwrap(struct sandbox_probe *p)
 	judge(it, major > 0 || minor >= 5, "apt-get install bubblewrap (0.5 or newer)");
 }
 
-static void probe_python(struct sandbox_probe *p)
+/* Modules are found where they were when evctl was installed: another Python since then has others.
+ */
+static void probe_python(struct sandbox_probe *p, const char *share_dir)
 {
 	struct probe_item *it = add(p, "python", PROBE_REQUIRED);
+	PYTHON_AUTO py = {0};
 	struct mounts m;
 	struct err e = {0};
-	if (mounts_find(&m, "/dev/null/none", &e) < 0) {
+	char version[16];
+	if (mounts_find(&m, NULL, &e) < 0) {
 		found(it, "%s", e.msg);
 		return judge(it, false, "apt-get install python3");
 	}
-	found(it, "%s", m.python);
-	judge(it, true, "");
+	STR_AUTO facts = path_join(share_dir, "cell/python");
+	bool known = facts && python_read(&py, facts, &e) == 0;
+	snprintf(version, sizeof version, "python3.%d", py.minor);
+	found(it, "%s, %zu modules", m.python, py.modules.n + py.open.n);
+	judge(it, known && strcmp(strrchr(m.python, '/') + 1, version) == 0,
+		"install evctl again: make install");
 	mounts_free(&m);
 }
 
@@ -304,7 +313,7 @@ int sandbox_probe(struct sandbox_probe *p, const char *share_dir, struct err *e)
 	probe_kernel(p);
 	probe_namespaces(p);
 	probe_bwrap(p);
-	probe_python(p);
+	probe_python(p, share_dir);
 	probe_cell(p, share_dir);
 	probe_landlock(p);
 	probe_cgroup(p);

@@ -137,8 +137,8 @@ int sandbox_open(struct sandbox **out, const struct sandbox_spec *spec, struct e
 {
 	struct mounts m;
 	*out = NULL;
-	STR_AUTO hidden = path_join(spec->share_dir, "cell/hidden");
-	if (!hidden || mounts_find(&m, hidden, e) < 0)
+	STR_AUTO cell = path_join(spec->share_dir, "cell");
+	if (!cell || mounts_find(&m, cell, e) < 0)
 		return err_set(e, ERR_SANDBOX, "out of memory");
 	struct sandbox *sb = calloc(1, sizeof *sb);
 	if (!sb) {

@@ -103,7 +103,19 @@ enum name_op { NAME_PLAIN, NAME_FIXED };
 
 enum param_kind { PARAM_POS_ONLY, PARAM_POS, PARAM_VARARGS, PARAM_KW_ONLY, PARAM_KWARGS };
 
-enum cmp_op { CMP_OTHER, CMP_EQ, CMP_NE, CMP_IN, CMP_NOT_IN, CMP_IS, CMP_IS_NOT, CMP_LE, CMP_GE };
+enum cmp_op {
+	CMP_OTHER,
+	CMP_EQ,
+	CMP_NE,
+	CMP_IN,
+	CMP_NOT_IN,
+	CMP_IS,
+	CMP_IS_NOT,
+	CMP_LT,
+	CMP_LE,
+	CMP_GT,
+	CMP_GE
+};
 
 struct seq {
 	struct node **v;

@@ -1,5 +1,5 @@
 #include "scan/sema.h"
-#include "scan/tables.h"
+#include "base/python.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +11,6 @@ void *vec_grow(struct arena *a, void *old, size_t n, size_t *room, size_t size)
 	if (n)
 		memcpy(v, old, n * size);
 	return v;
-}
-
-static int compare_names(const void *key, const void *member)
-{
-	return strcmp(key, *(const char *const *)member);
-}
-
-bool scan_is_stdlib(const char *top)
-{
-	return bsearch(top, scan_stdlib, scan_stdlib_count, sizeof(*scan_stdlib), compare_names);
-}
-
-bool scan_is_sandbox_package(const char *top)
-{
-	return bsearch(top, scan_sandbox, scan_sandbox_count, sizeof(*scan_sandbox), compare_names);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -176,7 +161,7 @@ struct import_found module_find(
 	char *top = arena_copy(&s->arena, name, n);
 	for (size_t i = 0; i < 2; i++) {
 		struct module *m = find(s, below(s, dirs[i], name, n));
-		if (!m || (!m->file && (scan_is_stdlib(top) || scan_is_sandbox_package(top))))
+		if (!m || (!m->file && s->python && python_imports(s->python, top)))
 			continue;
 		f.top = m;
 		f.module = find(s, below(s, dirs[i], name, strlen(name)));
@@ -188,14 +173,16 @@ struct import_found module_find(
 	return f;
 }
 
-void module_note_import(struct scan *s, struct scan_file *from, struct module *m)
+void module_note_import(
+	struct scan *s, struct scan_file *from, struct module *m, bool certain, bool main_only)
 {
 	char *path = arena_copy(&s->arena, m->path, strlen(m->path));
 	/* Importing a.b runs a/__init__.py too. */
 	for (;;) {
 		if (m && m->file) {
 			VEC_GROW(&s->arena, from->imports);
-			from->imports.v[from->imports.n++] = m->file;
+			from->imports.v[from->imports.n++] =
+				(struct import_edge){m->file, certain, main_only};
 		}
 		char *slash = strrchr(path, '/');
 		if (!slash)
@@ -213,7 +200,7 @@ static size_t file_index(const struct scan *s, const char *name)
 	return i;
 }
 
-int scan_reach(const struct scan *s, const char *entry, bool *reached)
+int scan_reach(const struct scan *s, const char *entry, enum scan_reach how, bool *reached)
 {
 	size_t n = s->files.n, top = 0, first = file_index(s, entry);
 	memset(reached, 0, n * sizeof(*reached));
@@ -227,11 +214,13 @@ int scan_reach(const struct scan *s, const char *entry, bool *reached)
 	while (top) {
 		const struct scan_file *f = s->files.v[todo[--top]];
 		for (size_t i = 0; i < f->imports.n; i++) {
-			size_t at = f->imports.v[i]->index;
-			if (reached[at])
+			const struct import_edge *x = &f->imports.v[i];
+			bool main = how == SCAN_SURELY_AS_SCRIPT && f->index == first;
+			if (reached[x->file->index] ||
+				(how != SCAN_PERHAPS && (!x->certain || (x->main_only && !main))))
 				continue;
-			reached[at] = true;
-			todo[top++] = at;
+			reached[x->file->index] = true;
+			todo[top++] = x->file->index;
 		}
 	}
 	free(todo);

@@ -194,12 +194,14 @@ static enum cmp_op compare_op(struct parse *p)
 		return CMP_EQ;
 	case T_NE:
 		return CMP_NE;
+	case T_LT:
+		return CMP_LT;
 	case T_LE:
 		return CMP_LE;
-	case T_GE:
-		return CMP_GE;
+	case T_GT:
+		return CMP_GT;
 	default:
-		return CMP_OTHER;
+		return CMP_GE;
 	}
 }
 

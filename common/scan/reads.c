@@ -409,7 +409,7 @@ static struct here inside(const struct here *h, struct scope *scope)
 	struct here in = *h;
 
 	in.scope = scope;
-	in.caught = in.import_caught = false;
+	in.caught = false;
 	return in;
 }
 
@@ -598,7 +598,6 @@ static int catches(struct here *h, struct node *type)
 static void note_caught(struct here *h, int what)
 {
 	h->caught |= (what & CATCHES_KEY) != 0;
-	h->import_caught |= (what & CATCHES_IMPORT) != 0;
 }
 
 static void try_stmt(struct here *h, struct node *n)
@@ -735,12 +734,6 @@ static void match_stmt(struct here *h, struct node *n)
 
 /* Statements */
 
-static bool is_type_checking(const struct node *n)
-{
-	return (n->kind == E_NAME && n->op == NAME_PLAIN && n->name->known == SYM_TYPE_CHECKING) ||
-	       (n->kind == E_ATTR && n->attr.name->known == SYM_TYPE_CHECKING);
-}
-
 static void if_stmt(struct here *h, struct node *n)
 {
 	struct here then = *h, other = *h;
@@ -748,7 +741,6 @@ static void if_stmt(struct here *h, struct node *n)
 	visit(h, n->cond.test);
 	guard_assume(&then, n->cond.test, true, WITHOUT_GOES_ON);
 	guard_assume(&other, n->cond.test, false, WITHOUT_GOES_ON);
-	then.type_only |= n->kind == S_IF && is_type_checking(n->cond.test);
 	body(&then, n->cond.body);
 	body(&other, n->cond.orelse);
 }
@@ -826,10 +818,6 @@ static void stmt(struct here *h, struct node *n)
 		visit(h, n->two.a);
 		if (n->two.b)
 			use(h, n->two.b);
-		break;
-	case S_IMPORT:
-	case S_IMPORTFROM:
-		report_import(h, n);
 		break;
 	case S_IF:
 	case S_WHILE:

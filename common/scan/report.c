@@ -63,111 +63,6 @@ void report_env(struct here *h, struct node *key, uint32_t line)
 
 /* Imports */
 
-static void add_import(struct here *h, struct node *n, const struct import_found *f,
-	const char *name, bool missing)
-{
-	struct scan *s = h->s;
-	struct scan_import *i;
-
-	VEC_GROW(&s->arena, s->imports);
-	i = &s->imports.v[s->imports.n++];
-	*i = (struct scan_import){.module = name,
-		.top = arena_copy(&s->arena, name, strcspn(name, ".")),
-		.file = h->file->name,
-		.line = (int)n->line,
-		.guarded = h->import_caught || h->type_only,
-		.missing = missing};
-	if (f->module && f->module->file)
-		i->target = f->module->file->name;
-}
-
-/*
- * A module is missing if even the first part of its name is nowhere: what a package that the expert
- * brought makes up at run time (six.moves) cannot be told.
- */
-static bool is_missing(
-	struct here *h, const struct import_found *f, uint32_t dots, const char *written)
-{
-	if (f->where == IMPORT_INSIDE)
-		return false;
-	if (dots)
-		return !written || !f->top ||
-		       !module_child(h->s, f->top, written, strcspn(written, "."));
-	if (f->where == IMPORT_NOWHERE || !written)
-		return false;
-	char *top = arena_copy(&h->s->arena, written, strcspn(written, "."));
-	return !scan_is_stdlib(top) && !scan_is_sandbox_package(top);
-}
-
-static struct import_found note(struct here *h, struct node *n, uint32_t dots, const char *written)
-{
-	struct import_found f = module_find(h->s, h->file, dots, written);
-
-	if (f.module)
-		module_note_import(h->s, h->file, f.module);
-	else if (f.top)
-		module_note_import(h->s, h->file, f.top);
-	if (*f.name)
-		add_import(h, n, &f, f.name, is_missing(h, &f, dots, written));
-	return f;
-}
-
-/* Submodules named by a package's __all__ come with 'import *'. */
-static void note_all(struct here *h, const struct module *m)
-{
-	struct sym *name = h->s->syms.known[SYM___all__];
-	struct var *all = m->file && m->file->scope ? scope_own(m->file->scope, name) : NULL;
-
-	for (struct binding *b = all ? all->bindings : NULL; b; b = b->next) {
-		if (b->kind != BIND_VALUE || (b->node->kind != E_LIST && b->node->kind != E_TUPLE))
-			continue;
-		for (uint32_t i = 0; i < b->node->list.n; i++) {
-			struct node *x = b->node->list.v[i];
-			struct module *sub =
-				x->kind == E_STR ? module_child(h->s, m, x->str.s, x->str.n) : NULL;
-			if (sub)
-				module_note_import(h->s, h->file, sub);
-		}
-	}
-}
-
-static void report_from(struct here *h, struct node *n)
-{
-	struct import_found f =
-		note(h, n, n->import.dots, n->import.module ? n->import.module->s : NULL);
-
-	for (uint32_t i = 0; i < n->import.names.n && f.module; i++) {
-		struct sym *name = n->import.names.v[i]->alias.name;
-		if (name->s[0] == '*') {
-			note_all(h, f.module);
-			continue;
-		}
-		struct module *sub = module_child(h->s, f.module, name->s, name->len);
-		if (sub)
-			module_note_import(h->s, h->file, sub);
-		if (sub || f.module->file)
-			continue;
-		/* A directory without __init__.py has nothing but modules. */
-		size_t len = strlen(f.name);
-		char *full = arena_alloc(&h->s->arena, len + name->len + 2);
-		memcpy(full, f.name, len);
-		if (len)
-			full[len++] = '.';
-		memcpy(full + len, name->s, name->len);
-		add_import(h, n, &(struct import_found){0}, full, true);
-	}
-}
-
-void report_import(struct here *h, struct node *n)
-{
-	if (n->kind == S_IMPORTFROM) {
-		report_from(h, n);
-		return;
-	}
-	for (uint32_t i = 0; i < n->import.names.n; i++)
-		note(h, n, 0, n->import.names.v[i]->alias.name->s);
-}
-
 void report_import_call(struct here *h, struct node *n)
 {
 	struct node *x = n->call.args.n ? n->call.args.v[0] : NULL;
@@ -177,7 +72,7 @@ void report_import_call(struct here *h, struct node *n)
 	uint32_t dots = (uint32_t)strspn(s, ".");
 	struct import_found f = module_find(h->s, h->file, dots, s[dots] ? s + dots : NULL);
 	if (f.module)
-		module_note_import(h->s, h->file, f.module);
+		module_note_import(h->s, h->file, f.module, false, false);
 }
 
 /* The end */

@@ -1,4 +1,5 @@
 #include "scan/scan.h"
+#include "base/python.h"
 #include "scan/compile.h"
 #include "scan/decode.h"
 #include "scan/parse.h"
@@ -22,15 +23,17 @@ static int set_up(struct scan *s)
 	return 0;
 }
 
-struct scan *scan_new(void)
+struct scan *scan_new(const struct python *python)
 {
 	struct scan *s = calloc(1, sizeof(*s));
 
-	if (s && set_up(s) < 0) {
-		scan_free(s);
+	if (!s)
 		return NULL;
-	}
-	return s;
+	s->python = python;
+	if (set_up(s) == 0)
+		return s;
+	scan_free(s);
+	return NULL;
 }
 
 void scan_free(struct scan *s)
@@ -117,8 +120,11 @@ static int parse_file(
 		return report(&again, e);
 	file->parsed = got;
 	/* What only the newer lexer takes, without a construct that says so, is PEP 701. */
+	needs = needs < 12 ? 12 : needs;
+	bool known = s->python && needs <= s->python->minor;
 	if (got)
-		note_syntax(file, (int)f.line, (int)f.col, f.message, version_name(needs));
+		note_syntax(file, (int)f.line, (int)f.col, known ? NULL : f.message,
+			version_name(needs));
 	return 0;
 }
 
@@ -157,6 +163,7 @@ int scan_resolve(struct scan *s, struct err *e)
 	build_scopes(s);
 	value_settle(s);
 	leave_find_demands(s);
+	imports_collect(s);
 	reads_collect(s);
 	report_finish(s);
 	return 0;

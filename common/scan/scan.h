@@ -25,8 +25,13 @@
 #define SCAN_FILE_MAX ((size_t)16000000)
 
 struct scan;
+struct python; /* base/python.h */
 
-struct scan *scan_new(void); /* NULL without memory */
+/*
+ * For a Python that is the caller's and outlives the scan; NULL: one of 3.11 that has every module.
+ * Returns NULL without memory.
+ */
+struct scan *scan_new(const struct python *python);
 void scan_free(struct scan *s);
 
 /*
@@ -63,8 +68,16 @@ struct scan_import {
 	const char *top;    /* its first part: "requests" */
 	const char *file;
 	int line;
-	bool guarded;	    /* in a try with an ImportError handler, or only for type checking */
-	bool missing;	    /* not in the standard library, the sandbox, or the directory */
+	int dots;	/* of a relative one, else 0 */
+	bool guarded;	/* an ImportError is caught around it, or it is never run here */
+	bool certain;	/* run whenever its file is: at module level, under no condition */
+	bool main_only; /* if so, only where its file is run as a script */
+	/*
+	 * It does not import: neither the sandbox nor the directory has it. module is then the
+	 * shortest part of the name that is not there; as written (".lib") if its file is at the
+	 * top of the directory, where there is no package that it could be relative to.
+	 */
+	bool missing;
 	const char *target; /* the directory's file that it is, or NULL */
 };
 
@@ -78,15 +91,14 @@ const struct scan_import *scan_imports(const struct scan *s, size_t *n);
 /* The files in the order in which they were added. */
 size_t scan_file_count(const struct scan *s);
 const char *scan_file_name(const struct scan *s, size_t i);
+/* By any import, or only by those that are certain when the entry is imported, or run as a script.
+ */
+enum scan_reach { SCAN_PERHAPS, SCAN_SURELY, SCAN_SURELY_AS_SCRIPT };
 /*
  * Sets reached[i] for each file i that running the entry file imports, directly or not, itself and
  * the __init__.py of every package on the way included; the others are cleared. reached has
  * scan_file_count() members. -1 if there is no such file (all cleared).
  */
-int scan_reach(const struct scan *s, const char *entry, bool *reached);
-
-/* Whether a top-level module comes with Python 3.11, or with a package of the sandbox. */
-bool scan_is_stdlib(const char *top);
-bool scan_is_sandbox_package(const char *top);
+int scan_reach(const struct scan *s, const char *entry, enum scan_reach how, bool *reached);
 
 #endif

@@ -171,6 +171,11 @@ struct var_slot {
 	struct var *var;
 };
 
+struct import_edge {
+	struct scan_file *file;
+	bool certain, main_only; /* as in struct scan_import */
+};
+
 struct scan_file {
 	const char *name;
 	size_t index; /* among the files */
@@ -184,7 +189,7 @@ struct scan_file {
 	/* its scopes' variables, by scope and name */
 	struct var_slot *slot;
 	uint32_t slots, nvars;
-	VEC(struct scan_file *) imports; /* what it imports of the directory */
+	VEC(struct import_edge) imports; /* what it imports of the directory */
 };
 
 /* An 'if' with a body that may give up, where it is. */
@@ -200,6 +205,7 @@ struct work {
 };
 
 struct scan {
+	const struct python *python; /* NULL: one of 3.11 that has every module */
 	struct arena arena;
 	struct symtab syms;
 	VEC(struct scan_file *) files;
@@ -230,7 +236,8 @@ void module_index(struct scan *s);
 struct import_found module_find(
 	struct scan *s, const struct scan_file *from, uint32_t dots, const char *name);
 struct module *module_child(struct scan *s, const struct module *m, const char *name, size_t n);
-void module_note_import(struct scan *s, struct scan_file *from, struct module *m);
+void module_note_import(
+	struct scan *s, struct scan_file *from, struct module *m, bool certain, bool main_only);
 
 /* scope.c */
 void scope_build(struct scan *s, struct scan_file *file);
@@ -287,9 +294,7 @@ struct here {
 	struct loop *loop;
 	struct assumption *assumed; /* latest first */
 	uint32_t nassumed;
-	bool caught;	    /* a KeyError is caught around here */
-	bool import_caught; /* an ImportError is */
-	bool type_only;	    /* under 'if TYPE_CHECKING' */
+	bool caught; /* a KeyError is caught around here */
 };
 
 /* guard.c: what tests say of keys */
@@ -323,11 +328,13 @@ void leave_find_demands(struct scan *s);
 void report_read(struct here *h, struct node *key, uint32_t line, bool required);
 void report_env(struct here *h, struct node *key, uint32_t line);
 void report_dynamic(struct here *h, const struct node *n, const char *why);
-void report_import(struct here *h, struct node *n);
 /* An import by importlib.import_module() or __import__() of a known name. */
 void report_import_call(struct here *h, struct node *n);
 /* Sorts, drops doubles, keeps those environment reads that are mistakes. */
 void report_finish(struct scan *s);
+
+/* imports.c: all import statements, and what of the directory they reach */
+void imports_collect(struct scan *s);
 
 /* reads.c */
 void reads_collect(struct scan *s);

@@ -13,10 +13,4 @@ struct scan_alias {
 extern const struct scan_alias scan_aliases[];
 extern const size_t scan_alias_count;
 
-/* sys.stdlib_module_names, and what comes with the sandbox's packages. */
-extern const char *const scan_stdlib[];
-extern const size_t scan_stdlib_count;
-extern const char *const scan_sandbox[];
-extern const size_t scan_sandbox_count;
-
 #endif

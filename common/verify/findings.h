@@ -1,13 +1,15 @@
 /*
  * What can be said of an expert's code alone, before hosts come in: the scanner's results with the
  * tools that reach them, as one JSON object. It is what a snapshot keeps, so that a published
- * version can be judged without its code. Pure.
+ * version can be judged without its code. Of the machine it asks only what its Python has.
  *
  *	reads:           [{name, file, line, kind: "required"|"optional", tools: [...]}]
  *	dynamic:         [{file, line, why, tools}]  and a hint, where naming the key mends nothing
  *	env_mistakes:    [{name, file, line}]
- *	modules_missing: [{module, file, line}]     unguarded, in a file that a tool reaches
+ *	modules_missing: [{module, file, line, hint}]    without which a tool cannot begin
+ *	modules_optional: the same of the others that a tool may come to
  *	syntax_errors:   [{file, line, message}]
+ *	syntax_unreached: the same of brought packages, in files that no tool comes to
  *	suspicious:      [{file, why}]              files that look like keys
  *	modules:         {TOOL: [...]}              of the sandbox's own, that the tool imports
  *unguarded

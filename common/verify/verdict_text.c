@@ -18,6 +18,8 @@ enum rule {
 	RULE_ENV,
 	RULE_UNUSED,
 	RULE_FLAG,
+	RULE_PERHAPS,
+	RULE_UNREACHED,
 	RULES
 };
 
@@ -33,6 +35,10 @@ static const struct {
 	[RULE_DYNAMIC] = {"dynamic-read", "warning",
 		"A read of EV_KEYS whose key cannot be told from the code"},
 	[RULE_ENV] = {"env-mistake", "warning", "A key looked for in the environment"},
+	[RULE_PERHAPS] = {"module-optional", "note",
+		"A module that is not there, and without which tools begin all the same"},
+	[RULE_UNREACHED] = {"syntax-unreached", "note",
+		"A brought file that is not Python that the sandbox runs, and that no tool comes to"},
 	[RULE_UNUSED] = {"unused-key", "note", "A bound key that no code reads by name"},
 	[RULE_FLAG] = {"flag", "note", "A setting or file that is always pointed out"},
 };
@@ -103,7 +109,10 @@ static void add_rows(struct items *a, const json_t *verdict, const char *key, en
 			.name = name_key ? json_text_of(r, name_key) : "",
 			.line = line_of(r),
 			.why = why_key ? json_text_of(r, why_key) : "",
-			.hint = json_text_of(r, "hint")};
+			.hint = rule == RULE_MODULE
+					? json_text_of(json_object_get(verdict, "module_hints"),
+						  json_text_of(r, "module"))
+					: json_text_of(r, "hint")};
 		add_item(a, &it, json_text_of(r, "tool"));
 	}
 }
@@ -139,11 +148,17 @@ static void add_message(struct buf *b, const struct item *it)
 	text_shown(it->why, why);
 	switch (it->rule) {
 	case RULE_SYNTAX:
+	case RULE_UNREACHED:
 		buf_addf(b, "%s", why);
 		break;
 	case RULE_MODULE:
-		buf_addf(b, "the sandbox has no module '%s', and the expert does not bring it",
-			name);
+	case RULE_PERHAPS:
+		if (name[0] == '.')
+			buf_addf(b, "a relative import that finds no package: '%s'", name);
+		else
+			buf_addf(b,
+				"the sandbox has no module '%s', and the expert does not bring it",
+				name);
 		break;
 	case RULE_MISSING:
 		buf_addf(b, "%s is required by %s, and no attached host supplies it", name, tools);
@@ -171,10 +186,7 @@ static void add_hint(struct buf *b, const struct item *it)
 {
 	char name[TEXT_SHOWN_MAX];
 	text_shown(it->name, name);
-	if (it->rule == RULE_MODULE)
-		buf_addf(b, "bring it, if it is pure Python: pip install --target DIR %.*s",
-			(int)strcspn(name, "."), name);
-	else if (it->rule == RULE_DYNAMIC && !*it->hint)
+	if (it->rule == RULE_DYNAMIC && !*it->hint)
 		buf_adds(b, "name the key where it is read: EV_KEYS['NAME']");
 	else if (it->rule == RULE_ENV)
 		buf_addf(b, "read EV_KEYS['%s']", name);
@@ -258,6 +270,23 @@ void report_summary(const json_t *v, struct buf *why)
 		"key is looked for in the environment", "keys are looked for in the environment");
 }
 
+/* All in one line: a package that is brought along may look for many. */
+static void add_perhaps(struct buf *out, const json_t *rows)
+{
+	char name[TEXT_SHOWN_MAX], file[TEXT_SHOWN_MAX];
+	size_t i;
+	json_t *r;
+	json_array_foreach(rows, i, r)
+	{
+		text_shown(json_text_of(r, "module"), name);
+		text_shown(json_text_of(r, "file"), file);
+		buf_addf(out, "%s%s (%s:%d)",
+			i ? ", " : "not there, but no tool needs it to begin: ", name, file,
+			line_of(r));
+	}
+	buf_adds(out, json_array_size(rows) ? "\n" : "");
+}
+
 static void add_verdict(struct buf *out, const struct report_style *style, const json_t *v)
 {
 	BUF_AUTO why = {0};
@@ -277,6 +306,7 @@ void report_text(const json_t *verdict, const struct report_style *style, struct
 	collect(&a, verdict);
 	for (i = 0; i < a.n; i++)
 		add_line(out, style, &a.v[i]);
+	add_perhaps(out, json_object_get(verdict, "modules_optional"));
 	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, r)
 		buf_addf(out, "each buyer brings: %s, for %s\n", json_text_of(r, "name"),
 			json_text_of(r, "host"));
@@ -344,6 +374,8 @@ static void collect_rest(struct items *a, const json_t *v)
 {
 	size_t i;
 	json_t *r;
+	add_rows(a, v, "modules_optional", RULE_PERHAPS, "module", NULL);
+	add_rows(a, v, "syntax_unreached", RULE_UNREACHED, NULL, "message");
 	json_array_foreach(json_object_get(v, "unused"), i, r) add_item(a,
 		&(struct item){.rule = RULE_UNUSED,
 			.file = MANIFEST_FILE,

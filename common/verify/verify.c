@@ -273,17 +273,47 @@ static const char *status_of(const json_t *v)
 	return "green";
 }
 
+/* The rows of a kind without their hints. Versions that were published before there was one lack
+ * it. */
+static json_t *modules_of(const json_t *findings, const char *kind)
+{
+	json_t *out = json_array(), *r;
+	size_t i;
+	json_array_foreach(json_object_get(findings, kind), i, r) json_array_append_new(
+		out, json_pack("{s:O,s:O,s:O}", "module", json_object_get(r, "module"), "file",
+			     json_object_get(r, "file"), "line", json_object_get(r, "line")));
+	return out;
+}
+
+static json_t *unreached_of(const json_t *findings)
+{
+	json_t *rows = json_object_get(findings, "syntax_unreached");
+	return rows ? json_incref(rows) : json_array();
+}
+
+/* {MODULE: what mends it} */
+static json_t *module_hints_of(const json_t *findings)
+{
+	json_t *out = json_object(), *r;
+	size_t i;
+	json_array_foreach(json_object_get(findings, "modules_missing"), i, r)
+		json_object_set(out, json_text_of(r, "module"), json_object_get(r, "hint"));
+	return out;
+}
+
 json_t *verify_judge(const struct verify_input *in)
 {
 	const json_t *f = in->findings;
-	json_t *v = json_pack("{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o}", "expert",
-		json_text(in->expert, strlen(in->expert)), "status", "", "missing",
+	json_t *v = json_pack("{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o}",
+		"expert", json_text(in->expert, strlen(in->expert)), "status", "", "missing",
 		unsupplied_of(in, true), "reads", reads_of(in), "dynamic", dynamic_of(f),
 		"env_mistakes", json_object_get(f, "env_mistakes"), "modules_missing",
-		json_object_get(f, "modules_missing"), "unused", unused_of(in), "flags",
-		flags_of(in), "syntax_error", (int)(count(f, "syntax_errors") > 0), "syntax_errors",
+		modules_of(f, "modules_missing"), "unused", unused_of(in), "flags", flags_of(in),
+		"syntax_error", (int)(count(f, "syntax_errors") > 0), "syntax_errors",
 		json_object_get(f, "syntax_errors"), "optional_missing", unsupplied_of(in, false),
-		"buyer_keys", buyer_keys_of(in));
+		"buyer_keys", buyer_keys_of(in), "modules_optional",
+		modules_of(f, "modules_optional"), "module_hints", module_hints_of(f),
+		"syntax_unreached", unreached_of(f));
 	if (v)
 		json_object_set_new(v, "status", json_string(status_of(v)));
 	return v;

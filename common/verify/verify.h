@@ -31,7 +31,9 @@ struct verify_input {
 /*
  * The verdict as `evctl-verify -o json` prints it. Beside the members in evctl-verify(1) it has
  * `optional_missing`, as `missing` but for optional reads, and `buyer_keys: [{name, host}]`, the
- * keys that buyers bring. NULL without memory.
+ * keys that buyers bring, and the notes `modules_optional`, as `modules_missing` but without which
+ * tools begin, and `syntax_unreached`, of files that no tool comes to; `module_hints`, {MODULE:
+ * HINT}. NULL without memory.
  */
 json_t *verify_judge(const struct verify_input *in);
 /* "green", "amber" or "red" of a verdict. */

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct err e = {0};
-	struct scan *s = scan_new();
+	struct scan *s = scan_new(NULL);
 	size_t cut = n ? 1 + (n - 1) * data[0] / 256 : 0;
 	size_t count;
 	if (!s)

@@ -4,7 +4,8 @@
 # A case begins with "=== what it shows". Its files begin with "--- NAME" (tool.py if there is none).
 # What is expected stands behind "#!" on the line that it is expected of, comma-separated:
 #   R KEY  a required read        O KEY  an optional one      D  a dynamic use
-#   E KEY  an environment mistake  M MODULE  a missing module
+#   E KEY  an environment mistake
+#   M MODULE  a missing module that is needed  N MODULE  one that is perhaps not
 # "#!! FILE LINE what, what" says the same of another line, and "#!! syntax" that a file does not parse.
 # What is not said must not be reported.
 import json
@@ -26,8 +27,8 @@ def expect(want, file, line, text):
         kind, _, name = item.strip().partition(" ")
         if kind in KINDS:
             want.add(("read", file, line, name, KINDS[kind]))
-        elif kind in "DEM" and kind:
-            want.add(({"D": "dynamic", "E": "env", "M": "module"}[kind], file, line, name))
+        elif kind in "DEMN" and kind:
+            want.add(({"D": "dynamic", "E": "env", "M": "module", "N": "perhaps"}[kind], file, line, name))
         else:
             raise ValueError(f"{file}:{line}: what is {item!r}?")
 
@@ -69,8 +70,8 @@ def found(got):
     out = {("read", r["file"], r["line"], r["name"], r["kind"]) for r in got["reads"]}
     out |= {("dynamic", d["file"], d["line"], "") for d in got["dynamic"]}
     out |= {("env", e["file"], e["line"], e["name"]) for e in got["env_mistakes"]}
-    out |= {("module", i["file"], i["line"], i["module"]) for i in got["imports"]
-            if i["missing"] and not i["guarded"]}
+    out |= {("module" if i["certain"] and not i["main_only"] else "perhaps", i["file"], i["line"], i["module"])
+            for i in got["imports"] if i["missing"]}
     return out
 
 

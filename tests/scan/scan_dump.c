@@ -6,6 +6,7 @@
  */
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/python.h"
 #include "scan/scan.h"
 
 #include <dirent.h>
@@ -95,8 +96,9 @@ static json_t *imports(const struct scan *s)
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(
-			out, json_pack("{s:s,s:s,s:i,s:b,s:b,s:s?}", "module", a[i].module, "file",
-				     a[i].file, "line", a[i].line, "guarded", a[i].guarded,
+			out, json_pack("{s:s,s:s,s:i,s:b,s:b,s:b,s:b,s:s?}", "module", a[i].module,
+				     "file", a[i].file, "line", a[i].line, "guarded", a[i].guarded,
+				     "certain", a[i].certain, "main_only", a[i].main_only,
 				     "missing", a[i].missing, "target", a[i].target));
 	return out;
 }
@@ -107,7 +109,7 @@ static json_t *reach(const struct scan *s, const char *entry)
 	bool *reached = calloc(n + 1, sizeof(*reached));
 	json_t *out = json_array();
 
-	scan_reach(s, entry, reached);
+	scan_reach(s, entry, SCAN_PERHAPS, reached);
 	for (size_t i = 0; i < n; i++)
 		if (reached[i])
 			json_array_append_new(out, json_string(scan_file_name(s, i)));
@@ -115,9 +117,9 @@ static json_t *reach(const struct scan *s, const char *entry)
 	return out;
 }
 
-static int show(const char *dir, const char *entry)
+static int show(const struct python *py, const char *dir, const char *entry)
 {
-	struct scan *s = scan_new();
+	struct scan *s = scan_new(py);
 	struct err e = {0};
 	size_t n;
 
@@ -143,12 +145,19 @@ int main(int argc, char **argv)
 {
 	const char *entry = NULL;
 	int bad = 0;
+	PYTHON_AUTO py = {0};
+	struct err e = {0};
+
+	if (python_load(&py, &e) < 0) {
+		fprintf(stderr, "scan_dump: %s\n", e.msg);
+		return 1;
+	}
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-e") == 0 && i + 1 < argc)
 			entry = argv[++i];
 		else
-			bad |= show(argv[i], entry);
+			bad |= show(&py, argv[i], entry);
 	}
 	return bad;
 }

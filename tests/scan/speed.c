@@ -96,7 +96,7 @@ static double scan_all(const struct source *files, size_t n)
 	for (int round = 0; round < ROUNDS; round++) {
 		struct err e = {0};
 		double begun = now(CLOCK_PROCESS_CPUTIME_ID);
-		struct scan *s = scan_new();
+		struct scan *s = scan_new(NULL);
 		for (size_t i = 0; i < n; i++)
 			scan_add_file(s, files[i].path + 1, buf_str(&files[i].text),
 				files[i].text.len, &e);

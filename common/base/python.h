@@ -1,0 +1,40 @@
+/*
+ * What the Python of the sandbox has: its version, the modules that import there, and which of the
+ * system's packages it shows. Asked of that Python when evctl is built or installed
+ * (share/cell/build), and read here from the file `python` beside the cell.
+ */
+#ifndef EVCTL_BASE_PYTHON_H
+#define EVCTL_BASE_PYTHON_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct python_names {
+	const char **v; /* sorted */
+	size_t n;
+};
+
+struct python {
+	struct buf text;	   /* what all below points into */
+	int minor;		   /* of 3.minor */
+	const char *packages;	   /* the directory of the system's packages; NULL: there is none */
+	struct python_names shown; /* what of it the sandbox shows */
+	struct python_names modules; /* dotted */
+	struct python_names open;    /* modules whose submodules are not among these */
+};
+#define PYTHON_AUTO __attribute__((cleanup(python_free))) struct python
+
+void python_free(struct python *p);
+/* Fills a zeroed one from a file; ERR_SANDBOX with the mend if it is missing or damaged. */
+int python_read(struct python *p, const char *file, struct err *e);
+/* The same from where this program was installed. */
+int python_load(struct python *p, struct err *e);
+/* Whether a dotted name imports inside, as far as it can be told: "os.path", "numpy.anything". */
+bool python_imports(const struct python *p, const char *module);
+/* Whether the sandbox shows an entry of the packages' directory. */
+bool python_shows(const struct python *p, const char *entry);
+
+#endif

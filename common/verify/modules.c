@@ -1,0 +1,172 @@
+#include "verify/modules.h"
+
+#include <string.h>
+
+/* Modules whose distribution is called otherwise. */
+static const struct {
+	const char *module, *distribution;
+} distributions[] = {
+	{"Crypto", "pycryptodome"},
+	{"Levenshtein", "python-Levenshtein"},
+	{"MySQLdb", "mysqlclient"},
+	{"OpenSSL", "pyOpenSSL"},
+	{"attr", "attrs"},
+	{"bs4", "beautifulsoup4"},
+	{"cv2", "opencv-python-headless"},
+	{"dateutil", "python-dateutil"},
+	{"discord", "discord.py"},
+	{"docx", "python-docx"},
+	{"dotenv", "python-dotenv"},
+	{"faiss", "faiss-cpu"},
+	{"fitz", "PyMuPDF"},
+	{"git", "GitPython"},
+	{"github", "PyGithub"},
+	{"gitlab", "python-gitlab"},
+	{"googleapiclient", "google-api-python-client"},
+	{"igraph", "python-igraph"},
+	{"jose", "python-jose"},
+	{"jwt", "PyJWT"},
+	{"magic", "python-magic"},
+	{"markdown", "Markdown"},
+	{"nacl", "PyNaCl"},
+	{"pkg_resources", "setuptools"},
+	{"pptx", "python-pptx"},
+	{"psycopg2", "psycopg2-binary"},
+	{"ruamel", "ruamel.yaml"},
+	{"serial", "pyserial"},
+	{"skimage", "scikit-image"},
+	{"sklearn", "scikit-learn"},
+	{"slugify", "python-slugify"},
+	{"telegram", "python-telegram-bot"},
+	{"usb", "pyusb"},
+	{"win32api", "pywin32"},
+	{"yaml", "PyYAML"},
+	{"zmq", "pyzmq"},
+};
+
+static const char *distribution(const char *top)
+{
+	for (size_t i = 0; i < sizeof distributions / sizeof *distributions; i++)
+		if (strcmp(distributions[i].module, top) == 0)
+			return distributions[i].distribution;
+	return top;
+}
+
+/* Those that distributions of Python keep apart, or that are for other systems: nothing to bring.
+ */
+static bool is_python_s(const char *top)
+{
+	static const char *const names[] = {"tkinter", "_tkinter", "turtle", "turtledemo",
+		"idlelib", "winreg", "_winapi", "msilib", "msvcrt", "winsound", "nt", "dbm",
+		"_gdbm", "ensurepip", "venv", "distutils", "imp", "asyncore", "asynchat", "smtpd",
+		"cgi", "cgitb", "telnetlib"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], top) == 0)
+			return true;
+	return false;
+}
+
+static bool is_entry(const struct manifest_tool *t, const struct scan_import *x)
+{
+	return strcmp(t->entry_file, x->file) == 0;
+}
+
+/* A file that a tool begins with is in no package, wherever it is, so a relative import finds none.
+ */
+static bool begins_a_tool(const struct reach *r, const struct scan_import *x)
+{
+	for (size_t i = 0; r->m && i < r->m->ntools; i++)
+		if (is_entry(&r->m->tools[i], x))
+			return true;
+	return false;
+}
+
+static bool is_lost(const struct reach *r, const struct scan_import *x)
+{
+	return x->missing || (x->dots && begins_a_tool(r, x));
+}
+
+/* Whether a tool cannot begin without it. */
+static bool tool_needs(const struct reach *r, size_t tool, const struct scan_import *x)
+{
+	const struct manifest_tool *t = &r->m->tools[tool];
+	return x->certain && reach_surely(r, tool, x->file) &&
+	       (!x->main_only || (is_entry(t, x) && !t->entry_func)) &&
+	       (x->missing || (x->dots && is_entry(t, x)));
+}
+
+static bool is_needed(const struct reach *r, const struct scan_import *x)
+{
+	for (size_t i = 0; r->m && i < r->m->ntools; i++)
+		if (tool_needs(r, i, x))
+			return true;
+	return !r->m && x->certain && x->missing;
+}
+
+static void add_hint(struct buf *b, const struct scan_import *x)
+{
+	if (x->dots && (x->module[0] == '.' || !x->missing)) {
+		buf_adds(b, "the file is in no package: import without the dot");
+	} else if (x->dots) {
+		buf_adds(b, "no such file: ");
+		for (const char *s = x->module; *s; s++)
+			buf_addc(b, *s == '.' ? '/' : *s);
+		buf_adds(b, ".py");
+	} else if (is_python_s(x->top)) {
+		buf_adds(b, "the sandbox's Python comes without it");
+	} else {
+		buf_addf(b, "bring it, if it is pure Python: pip install --target DIR %s",
+			distribution(x->top));
+	}
+}
+
+static bool has_row(const json_t *rows, const char *module)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row)
+	{
+		if (strcmp(json_text_of(row, "module"), module) == 0)
+			return true;
+	}
+	return false;
+}
+
+json_t *modules_missing(const struct reach *r, bool needed)
+{
+	size_t n;
+	const struct scan_import *a = scan_imports(r->s, &n);
+	json_t *out = json_array();
+	for (size_t i = 0; i < n; i++) {
+		BUF_AUTO hint = {0};
+		if (!is_lost(r, &a[i]) || is_needed(r, &a[i]) != needed ||
+			(!needed && !reach_at_all(r, a[i].file)) || has_row(out, a[i].module))
+			continue;
+		add_hint(&hint, &a[i]);
+		json_array_append_new(
+			out, json_pack("{s:o,s:o,s:i,s:o}", "module",
+				     json_text(a[i].module, strlen(a[i].module)), "file",
+				     json_text(a[i].file, strlen(a[i].file)), "line", a[i].line,
+				     "hint", json_text(buf_str(&hint), hint.len)));
+	}
+	return out;
+}
+
+json_t *modules_used(const struct reach *r)
+{
+	size_t n;
+	const struct scan_import *a = scan_imports(r->s, &n);
+	json_t *out = json_object();
+	for (size_t i = 0; r->m && i < r->m->ntools; i++)
+		json_object_set_new(out, r->m->tools[i].name, json_array());
+	for (size_t k = 0; k < n; k++) {
+		if (a[k].target || a[k].missing || a[k].guarded || a[k].dots)
+			continue;
+		for (size_t i = 0; r->m && i < r->m->ntools; i++) {
+			json_t *list = json_object_get(out, r->m->tools[i].name);
+			if (reach_by_tool(r, i, a[k].file) && !json_array_has(list, a[k].module))
+				json_array_append_new(list, json_string(a[k].module));
+		}
+	}
+	return out;
+}
