@@ -128,7 +128,7 @@ def bring(module, folder):
     """A package of this system and what is known of it, where pip would have put it; pure Python only."""
     if (SYSTEM / module).is_dir():
         shutil.copytree(SYSTEM / module, folder / module,
-                        ignore=shutil.ignore_patterns("*.so", "__pycache__", "docs-*"))
+                        ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         paths = [p.relative_to(folder) for p in (folder / module).rglob("*") if p.is_file()]
     else:
         shutil.copy(SYSTEM / f"{module}.py", folder)
