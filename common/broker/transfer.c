@@ -170,6 +170,12 @@ static bool on_rewind(void *arg)
 	return true;
 }
 
+static enum http_peer on_client(void *arg)
+{
+	enum http_peer peer = http_peer(((struct exchange *)arg)->q->cancel_fd);
+	return peer == HTTP_CEASED ? HTTP_AWAY : peer;
+}
+
 static int add_header(struct exchange *x, const struct http_field *f)
 {
 	BUF_AUTO name = {.limit = 1 << 16};
@@ -316,7 +322,8 @@ static int exchange(struct upstream *up, struct exchange *x, const struct strv *
 		.read = q->has_body ? on_read : NULL,
 		.rewind = on_rewind,
 		.head = on_head,
-		.body = on_body};
+		.body = on_body,
+		.client = on_client};
 	enum upstream_end end = upstream_run(up, &r, &why);
 	free(lines);
 	x->a->up = x->sent;

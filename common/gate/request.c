@@ -16,6 +16,7 @@ struct request {
 	struct request_head head;
 	struct request_body body;
 	struct request_answer answer;
+	bool probed;
 	int64_t at, began; /* when the head had come in */
 };
 
@@ -45,6 +46,19 @@ static int on_idle(void *arg)
 {
 	struct request *r = arg;
 	return r->call->over || (r->answer.head_sent && http_conn_flush(r->head.in.c) < 0) ? -1 : 0;
+}
+
+/* Once it has ceased to send it is asked whether it still reads. */
+static enum http_peer on_client(void *arg)
+{
+	struct request *r = arg;
+	const struct http_conn *c = r->head.in.c;
+	enum http_peer peer = http_peer(c->fd);
+	if (peer != HTTP_CEASED || r->probed)
+		return peer;
+	r->probed = true;
+	request_answer_probe(&r->answer);
+	return c->dead ? HTTP_AWAY : http_peer(c->fd);
 }
 
 static void note_end(struct request *r, enum upstream_end end, const char *why)
@@ -98,7 +112,8 @@ static void forward(struct request *r)
 		.rewind = on_rewind,
 		.head = on_head,
 		.body = on_body,
-		.idle = on_idle};
+		.idle = on_idle,
+		.client = on_client};
 	enum upstream_end end = upstream_run(h->row->up, &q, &why);
 	if (end != UPSTREAM_OK)
 		note_end(r, end, why);
@@ -117,7 +132,11 @@ static void serve(struct request *r)
 		refuse(&r->no, 504, "timeout", "too many requests at once", NULL);
 		return;
 	}
-	forward(r);
+	/* Those that left while they waited must not keep the others waiting. */
+	if (on_client(r) == HTTP_AWAY)
+		note_end(r, UPSTREAM_STOPPED, "");
+	else
+		forward(r);
 	call_leave(r->call);
 }
 

@@ -165,6 +165,16 @@ int request_answer_body(struct request_answer *a, const void *p, size_t n)
 		a->no, 502, "broken", "the host's answer is not in the encoding it names", NULL);
 }
 
+void request_answer_probe(struct request_answer *a)
+{
+	struct http_conn *c = a->in->c;
+	if (a->head_sent && a->chunked)
+		http_conn_puts(c, "0"); /* the next chunk's length begins with it */
+	else if (!a->head_sent && !a->in->head.http10)
+		http_conn_puts(c, "HTTP/1.1 100 Continue\r\n\r\n");
+	http_conn_flush(c);
+}
+
 static int cut_short(struct request_answer *a)
 {
 	return refuse(a->no, 502, "broken", "the host's answer is cut short", NULL);

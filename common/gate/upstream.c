@@ -6,14 +6,14 @@
 
 #include <curl/curl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ANSWER_HEAD_MAX 65536
-#define IDLE_MAX 64 /* handles kept for one row */
+#define LOOK_MS 1000 /* for a client's end behind what it has sent already */
+#define IDLE_MAX 64  /* handles kept for one row */
 
 /* An easy handle with a multi of its own, so that its connections stay with the row. */
 struct handle {
@@ -156,7 +156,8 @@ struct transfer {
 	struct upstream *u;
 	struct handle *h;
 	struct curl_slist *fields;
-	bool paused;	    /* the body's reader has nothing now */
+	bool paused; /* the body's reader has nothing now */
+	enum http_peer client;
 	bool stopped;	    /* a callback said so */
 	bool addr_refused;  /* at least one address */
 	bool addr_accepted; /* at least one address */
@@ -409,23 +410,24 @@ static int set_up(struct transfer *t)
 	return rc == CURLE_OK ? 0 : -1;
 }
 
-static bool client_gone(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
-	return fd >= 0 && poll(&p, 1, 0) > 0;
-}
-
-/* Waits for either side. 0 go on, else how it ended. */
+/*
+ * Waits for either side. 0 go on, else how it ended. libcurl can't wait for a peer's end alone, so
+ * it waits for input of one that was quiet, which both bring; while input is left lying, which
+ * would wake it all the time, it looks again once in a while.
+ */
 static enum upstream_end wait_more(struct transfer *t)
 {
+	bool listens = t->paused || t->client == HTTP_QUIET;
 	struct curl_waitfd w = {
-		.fd = t->q->wait_fd, .events = t->paused ? CURL_WAIT_POLLIN : CURL_WAIT_POLLPRI};
+		.fd = t->q->wait_fd, .events = listens ? CURL_WAIT_POLLIN : CURL_WAIT_POLLPRI};
 	int64_t left = t->q->deadline - clock_mono_ms();
+	int64_t most = t->client == HTTP_TALKS ? LOOK_MS : 60000;
 	if (left <= 0)
 		return UPSTREAM_TIMEOUT;
-	if (curl_multi_poll(t->h->multi, &w, w.fd >= 0, left > 60000 ? 60000 : (int)left, NULL))
+	if (curl_multi_poll(t->h->multi, &w, w.fd >= 0, (int)(left > most ? most : left), NULL))
 		return UPSTREAM_BROKEN;
-	if (client_gone(w.fd))
+	t->client = t->q->client(t->q->arg);
+	if (t->client == HTTP_AWAY)
 		return UPSTREAM_STOPPED;
 	if (t->paused && (w.revents & CURL_WAIT_POLLIN)) {
 		t->paused = false;

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "net/host.h"
 #include "net/http.h"
+#include "net/http_conn.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ struct upstream_request {
 	int64_t length;		     /* of the body, or one of the words above */
 	bool streams;		     /* the body may come slowly: HTTP/1.1 only, see upstream.c */
 	int64_t deadline;	     /* CLOCK_MONOTONIC ms */
-	int wait_fd;		     /* the client: its going away ends the request; -1 for none */
+	int wait_fd;		     /* the client's, to be woken by; -1 for none */
 	void *arg;
 	/* The body: how many bytes were put at p, 0 at its end, or WAIT or STOP. NULL with NO_BODY.
 	 */
@@ -64,6 +65,8 @@ struct upstream_request {
 	int (*head)(void *arg, const struct upstream_head *h);
 	int (*body)(void *arg, const void *p, size_t n);
 	int (*idle)(void *arg);
+	/* What the client does: AWAY ends the request, CEASED does not. */
+	enum http_peer (*client)(void *arg);
 };
 
 enum upstream_end {

@@ -99,6 +99,16 @@ static bool again(int err)
 	return err == EAGAIN || err == EWOULDBLOCK || err == EINTR;
 }
 
+enum http_peer http_peer(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN | POLLRDHUP};
+	if (poll(&p, 1, 0) <= 0)
+		return HTTP_QUIET;
+	if (p.revents & (POLLHUP | POLLERR | POLLNVAL))
+		return HTTP_AWAY;
+	return p.revents & POLLRDHUP ? HTTP_CEASED : HTTP_TALKS;
+}
+
 /* ---- opening ---- */
 
 int http_conn_sniff(struct http_conn *c)

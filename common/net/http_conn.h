@@ -55,6 +55,15 @@ struct http_conn {
 
 enum http_got { HTTP_GOT = 1, HTTP_END = 0, HTTP_FAILED = -1, HTTP_AGAIN = -2 };
 
+/* What the other side of a socket or pipe does, as far as can be seen without reading. */
+enum http_peer {
+	HTTP_QUIET,
+	HTTP_TALKS,  /* there is something to read */
+	HTTP_CEASED, /* it sends nothing more: it may have gone, or still want its answer */
+	HTTP_AWAY,
+};
+enum http_peer http_peer(int fd); /* -1: QUIET */
+
 /* Reads the first byte: 1 TLS, 0 plain, -1 neither came. Then http_conn_handshake() for TLS. */
 int http_conn_sniff(struct http_conn *c);
 int http_conn_handshake(struct http_conn *c); /* 0, -1: no SNI, no TLS, or no time */

@@ -12,15 +12,26 @@ def run():
     now, most, lock, hold = [0], [0], threading.Lock(), threading.Event()
 
     def handle(head, body):
-        if b"/slow" in head:
+        if b"/slow" in head or b"/begun" in head:
             with lock:
                 now[0] += 1
                 most[0] = max(most[0], now[0])
-            hold.wait(20)
+            hold.wait(60)
             with lock:
                 now[0] -= 1
         return echo(head, body)
-    up = Upstream(ca.cert("api.x.example", "b.x.example"), answering(handle))
+
+    def serve(conn, seen):
+        left = b""
+        while got := read_request(conn, seen, left):
+            head, body, left = got
+            if b"/begun" not in head:
+                conn.sendall(handle(head, body))
+                continue
+            conn.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n")
+            handle(head, body)
+            conn.sendall(b"6\r\n/begun\r\n0\r\n\r\n")
+    up = Upstream(ca.cert("api.x.example", "b.x.example"), serve)
     to = dict(ca=ca.pem, connect_to=up.addr, allow_private=True)
     g = Gate()
     req = b"GET / HTTP/1.1\r\nHost: api.x.example\r\n\r\n"
@@ -100,6 +111,61 @@ def run():
         t.join()
     eq((answers.count(200), most[0]), (100, 64), "100 requests: 64 at once, all answered")
     g.end()
+
+    # Those that leave free their places at once, however they leave; those that only cease to send
+    # get their answers.
+    hold.clear()
+    ask = b"GET %s HTTP/1.1\r\nHost: api.x.example\r\n\r\n"
+
+    def leave(how, name, path=b"/slow", more=b""):
+        g.begin(row("api.x.example", **to))
+        crowd = [g.dial() for _ in range(64)]
+        at = now[0]
+        for s in crowd:
+            s.sendall(ask % path + more)
+        until(lambda: now[0] == at + 64, "64 requests", 15)
+        for s in crowd:
+            how(s)
+        start = time.monotonic()
+        a = g.get("/")
+        ok(a.status == 200 and time.monotonic() - start < 5, "64 requests whose clients " + name, a)
+        events = g.end()
+        eq([e["verdict"] for e in events if e["path"] == path.decode()], ["client-gone"] * 64, "as the events say")
+
+    def reset(s):
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+
+    def bye(s):
+        s.setblocking(False)
+        try:
+            s.unwrap()
+        except (ssl.SSLError, OSError):
+            pass
+        s.close()
+    leave(lambda s: s.close(), "close")
+    leave(bye, "take leave of TLS and close")
+    leave(reset, "reset")
+    leave(lambda s: (s.recv(65536), s.close()), "close amid an answer in chunks", b"/begun")
+    leave(lambda s: s.close(), "have sent another request before they close", more=ask % b"/")
+    hold.set()
+    until(lambda: now[0] == 0, "the end of them", 15)
+    for path in (b"/slow", b"/begun"):
+        plain = Upstream(None, serve, tls=False)
+        g.begin(row("api.x.example", allow_private=True, connect_to=plain.addr))
+        hold.clear()
+        s = g.dial(port=80, tls=False)
+        s.sendall(ask % path)
+        until(lambda: now[0] == 1, "a slow request", 10)
+        got = b"" if path == b"/slow" else s.recv(65536)
+        s.shutdown(socket.SHUT_WR)
+        eq(g.get("/", port=80, tls=False).status, 200, "another one meanwhile")
+        hold.set()
+        while more := s.recv(65536):
+            got += more
+        a = Answer(got)
+        ok(a.status == 200 and a.whole and path[1:] in a.body, "%s of one that ceased to send is answered" % path.decode(), a)
+        g.end()
 
     # Many idle connections do not shut others out.
     g.begin(row("api.x.example", **to))
