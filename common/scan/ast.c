@@ -1,222 +1,112 @@
 #include "scan/ast.h"
 
-#define VISITOR void visit(struct node *child, void *arg)
+#include <stddef.h>
 
-static void each_of(struct seq s, VISITOR, void *arg)
-{
-	for (uint32_t i = 0; i < s.n; i++)
-		if (s.v[i])
-			visit(s.v[i], arg);
-}
+/* Where a kind's children are, in the order of the source. */
+struct place {
+	enum { NOTHING, ONE, MANY, PAIRS } how;
+	unsigned offset; /* PAIRS: of the keys, with the values behind them */
+};
 
-static void each_one(struct node *n, VISITOR, void *arg)
-{
-	if (n)
-		visit(n, arg);
-}
+#define AT(how, member)                            \
+	{                                          \
+		how, offsetof(struct node, member) \
+	}
+#define ONE_OF(member) AT(ONE, member)
+#define ALL_OF(member) AT(MANY, member)
+#define TWO_OF(member) ONE_OF(member.a), ONE_OF(member.b)
+#define THREE_OF(member) TWO_OF(member), ONE_OF(member.c)
+#define COMPREHENSION                                                      \
+	{                                                                  \
+		ONE_OF(comp.elt), ONE_OF(comp.value), ALL_OF(comp.clauses) \
+	}
 
-static void each_pair(struct seq keys, struct seq values, VISITOR, void *arg)
+static const struct place places[][6] = {
+	[E_JOINED] = {ALL_OF(list)},
+	[E_FORMATTED] = {ONE_OF(fmt.value), ONE_OF(fmt.spec)},
+	[E_ATTR] = {ONE_OF(attr.value)},
+	[E_SUBSCRIPT] = {ONE_OF(sub.value), ONE_OF(sub.index)},
+	[E_CALL] = {ONE_OF(call.func), ALL_OF(call.args), ALL_OF(call.keywords)},
+	[E_BINOP] = {TWO_OF(two)},
+	[E_UNARY] = {ONE_OF(one)},
+	[E_AND] = {ALL_OF(list)},
+	[E_OR] = {ALL_OF(list)},
+	[E_COMPARE] = {ONE_OF(cmp.left), ALL_OF(cmp.right)},
+	[E_IFEXP] = {THREE_OF(three)},
+	[E_LAMBDA] = {ALL_OF(lambda.params), ONE_OF(lambda.body)},
+	[E_NAMED] = {TWO_OF(two)},
+	[E_TUPLE] = {ALL_OF(list)},
+	[E_LIST] = {ALL_OF(list)},
+	[E_SET] = {ALL_OF(list)},
+	[E_DICT] = {AT(PAIRS, dict.keys)},
+	[E_LISTCOMP] = COMPREHENSION,
+	[E_SETCOMP] = COMPREHENSION,
+	[E_GENEXP] = COMPREHENSION,
+	[E_DICTCOMP] = COMPREHENSION,
+	[E_AWAIT] = {ONE_OF(one)},
+	[E_YIELD] = {ONE_OF(one)},
+	[E_YIELD_FROM] = {ONE_OF(one)},
+	[E_STARRED] = {ONE_OF(one)},
+	[E_SLICE] = {THREE_OF(three)},
+	[S_EXPR] = {ONE_OF(one)},
+	[S_ASSIGN] = {ALL_OF(assign.targets), ONE_OF(assign.value)},
+	[S_AUGASSIGN] = {TWO_OF(two)},
+	[S_ANNASSIGN] = {THREE_OF(three)},
+	[S_RETURN] = {ONE_OF(one)},
+	[S_RAISE] = {TWO_OF(two)},
+	[S_ASSERT] = {TWO_OF(two)},
+	[S_DELETE] = {ALL_OF(list)},
+	[S_IMPORT] = {ALL_OF(import.names)},
+	[S_IMPORTFROM] = {ALL_OF(import.names)},
+	[S_FUNC] = {ALL_OF(func.decorators), ALL_OF(func.type_params), ALL_OF(func.params),
+		ONE_OF(func.returns), ALL_OF(func.body)},
+	[S_CLASS] = {ALL_OF(cls.decorators), ALL_OF(cls.type_params), ALL_OF(cls.args),
+		ALL_OF(cls.keywords), ALL_OF(cls.body)},
+	[S_IF] = {ONE_OF(cond.test), ALL_OF(cond.body), ALL_OF(cond.orelse)},
+	[S_WHILE] = {ONE_OF(cond.test), ALL_OF(cond.body), ALL_OF(cond.orelse)},
+	[S_FOR] = {ONE_OF(loop.target), ONE_OF(loop.iter), ALL_OF(loop.body), ALL_OF(loop.orelse)},
+	[S_WITH] = {ALL_OF(with.items), ALL_OF(with.body)},
+	[S_TRY] = {ALL_OF(try.body), ALL_OF(try.handlers), ALL_OF(try.orelse), ALL_OF(try.final)},
+	[S_MATCH] = {ONE_OF(match.subject), ALL_OF(match.cases)},
+	[S_TYPEALIAS] = {ALL_OF(alias_stmt.type_params), ONE_OF(alias_stmt.value)},
+	[X_HANDLER] = {ONE_OF(handler.type), ALL_OF(handler.body)},
+	[X_WITHITEM] = {TWO_OF(two)},
+	[X_CASE] = {ONE_OF(kase.pattern), ONE_OF(kase.guard), ALL_OF(kase.body)},
+	[X_COMP] = {ONE_OF(clause.target), ONE_OF(clause.iter), ALL_OF(clause.ifs)},
+	[X_KEYWORD] = {ONE_OF(keyword.value)},
+	[X_PARAM] = {ONE_OF(param.annotation), ONE_OF(param.value)},
+	[X_TYPEPARAM] = {ONE_OF(param.annotation), ONE_OF(param.value)},
+	[P_VALUE] = {ONE_OF(one)},
+	[P_SEQUENCE] = {ALL_OF(list)},
+	[P_MAPPING] = {AT(PAIRS, mapping.keys)},
+	[P_CLASS] = {ONE_OF(pclass.cls), ALL_OF(pclass.args), ALL_OF(pclass.values)},
+	[P_AS] = {ONE_OF(capture.pattern)},
+	[P_OR] = {ALL_OF(list)},
+};
+
+static void each_pair(const struct seq *keys, void visit(struct node *, void *), void *arg)
 {
-	for (uint32_t i = 0; i < values.n; i++) {
-		each_one(keys.v[i], visit, arg);
-		visit(values.v[i], arg);
+	const struct seq *values = keys + 1;
+	for (uint32_t i = 0; i < values->n; i++) {
+		if (keys->v[i])
+			visit(keys->v[i], arg);
+		visit(values->v[i], arg);
 	}
 }
 
-static void each_in_statement(struct node *n, VISITOR, void *arg)
+void ast_each(struct node *n, void visit(struct node *child, void *arg), void *arg)
 {
-	switch (n->kind) {
-	case S_ASSIGN:
-		each_of(n->assign.targets, visit, arg);
-		each_one(n->assign.value, visit, arg);
-		break;
-	case S_DELETE:
-		each_of(n->list, visit, arg);
-		break;
-	case S_IMPORT:
-	case S_IMPORTFROM:
-		each_of(n->import.names, visit, arg);
-		break;
-	case S_FUNC:
-		each_of(n->func.decorators, visit, arg);
-		each_of(n->func.type_params, visit, arg);
-		each_of(n->func.params, visit, arg);
-		each_one(n->func.returns, visit, arg);
-		each_of(n->func.body, visit, arg);
-		break;
-	case S_CLASS:
-		each_of(n->cls.decorators, visit, arg);
-		each_of(n->cls.type_params, visit, arg);
-		each_of(n->cls.args, visit, arg);
-		each_of(n->cls.keywords, visit, arg);
-		each_of(n->cls.body, visit, arg);
-		break;
-	case S_IF:
-	case S_WHILE:
-		each_one(n->cond.test, visit, arg);
-		each_of(n->cond.body, visit, arg);
-		each_of(n->cond.orelse, visit, arg);
-		break;
-	case S_FOR:
-		each_one(n->loop.target, visit, arg);
-		each_one(n->loop.iter, visit, arg);
-		each_of(n->loop.body, visit, arg);
-		each_of(n->loop.orelse, visit, arg);
-		break;
-	case S_WITH:
-		each_of(n->with.items, visit, arg);
-		each_of(n->with.body, visit, arg);
-		break;
-	case S_TRY:
-		each_of(n->try.body, visit, arg);
-		each_of(n->try.handlers, visit, arg);
-		each_of(n->try.orelse, visit, arg);
-		each_of(n->try.final, visit, arg);
-		break;
-	case S_MATCH:
-		each_one(n->match.subject, visit, arg);
-		each_of(n->match.cases, visit, arg);
-		break;
-	case S_TYPEALIAS:
-		each_of(n->alias_stmt.type_params, visit, arg);
-		each_one(n->alias_stmt.value, visit, arg);
-		break;
-	default:
-		break;
-	}
-}
-
-static void each_in_part(struct node *n, VISITOR, void *arg)
-{
-	switch (n->kind) {
-	case X_HANDLER:
-		each_one(n->handler.type, visit, arg);
-		each_of(n->handler.body, visit, arg);
-		break;
-	case X_CASE:
-		each_one(n->kase.pattern, visit, arg);
-		each_one(n->kase.guard, visit, arg);
-		each_of(n->kase.body, visit, arg);
-		break;
-	case X_COMP:
-		each_one(n->clause.target, visit, arg);
-		each_one(n->clause.iter, visit, arg);
-		each_of(n->clause.ifs, visit, arg);
-		break;
-	case X_KEYWORD:
-		each_one(n->keyword.value, visit, arg);
-		break;
-	case X_PARAM:
-	case X_TYPEPARAM:
-		each_one(n->param.annotation, visit, arg);
-		each_one(n->param.value, visit, arg);
-		break;
-	case P_MAPPING:
-		each_pair(n->mapping.keys, n->mapping.values, visit, arg);
-		break;
-	case P_CLASS:
-		each_one(n->pclass.cls, visit, arg);
-		each_of(n->pclass.args, visit, arg);
-		each_of(n->pclass.values, visit, arg);
-		break;
-	case P_AS:
-		each_one(n->capture.pattern, visit, arg);
-		break;
-	default:
-		break;
-	}
-}
-
-static void each_in_compound(struct node *n, VISITOR, void *arg)
-{
-	switch (n->kind) {
-	case E_CALL:
-		visit(n->call.func, arg);
-		each_of(n->call.args, visit, arg);
-		each_of(n->call.keywords, visit, arg);
-		break;
-	case E_COMPARE:
-		visit(n->cmp.left, arg);
-		each_of(n->cmp.right, visit, arg);
-		break;
-	case E_LAMBDA:
-		each_of(n->lambda.params, visit, arg);
-		visit(n->lambda.body, arg);
-		break;
-	case E_DICT:
-		each_pair(n->dict.keys, n->dict.values, visit, arg);
-		break;
-	default: /* comprehensions */
-		visit(n->comp.elt, arg);
-		each_one(n->comp.value, visit, arg);
-		each_of(n->comp.clauses, visit, arg);
-	}
-}
-
-void ast_each(struct node *n, VISITOR, void *arg)
-{
-	switch (n->kind) {
-	case E_NAME:
-	case E_CONST:
-	case E_STR:
-	case E_BYTES:
-		break;
-	case E_ATTR:
-		visit(n->attr.value, arg);
-		break;
-	case E_CALL:
-	case E_COMPARE:
-	case E_LAMBDA:
-	case E_DICT:
-	case E_LISTCOMP:
-	case E_SETCOMP:
-	case E_GENEXP:
-	case E_DICTCOMP:
-		each_in_compound(n, visit, arg);
-		break;
-	case E_JOINED:
-	case E_AND:
-	case E_OR:
-	case E_TUPLE:
-	case E_LIST:
-	case E_SET:
-	case P_SEQUENCE:
-	case P_OR:
-		each_of(n->list, visit, arg);
-		break;
-	case E_UNARY:
-	case E_AWAIT:
-	case E_YIELD:
-	case E_YIELD_FROM:
-	case E_STARRED:
-	case S_EXPR:
-	case S_RETURN:
-	case P_VALUE:
-		each_one(n->one, visit, arg);
-		break;
-	case E_SUBSCRIPT:
-	case E_FORMATTED:
-	case E_BINOP:
-	case E_NAMED:
-	case S_AUGASSIGN:
-	case S_RAISE:
-	case S_ASSERT:
-	case X_WITHITEM:
-		each_one(n->two.a, visit, arg);
-		each_one(n->two.b, visit, arg);
-		break;
-	case E_IFEXP:
-	case E_SLICE:
-	case S_ANNASSIGN:
-		each_one(n->three.a, visit, arg);
-		each_one(n->three.b, visit, arg);
-		each_one(n->three.c, visit, arg);
-		break;
-	default:
-		if (n->kind < X_HANDLER)
-			each_in_statement(n, visit, arg);
-		else
-			each_in_part(n, visit, arg);
+	for (const struct place *p = places[n->kind]; p->how != NOTHING; p++) {
+		void *at = (char *)n + p->offset;
+		const struct seq *s = at;
+		struct node *one = p->how == ONE ? *(struct node **)at : NULL;
+		if (one)
+			visit(one, arg);
+		if (p->how == PAIRS)
+			each_pair(s, visit, arg);
+		for (uint32_t i = 0; p->how == MANY && i < s->n; i++)
+			if (s->v[i])
+				visit(s->v[i], arg);
 	}
 }
 
@@ -240,6 +130,7 @@ static void measure(struct node *n, void *arg)
 bool ast_is_deeper(struct seq body, unsigned most)
 {
 	struct depth d = {.at = 1, .most = most};
-	each_of(body, measure, &d);
+	for (uint32_t i = 0; i < body.n; i++)
+		measure(body.v[i], &d);
 	return d.deeper;
 }
