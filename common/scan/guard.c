@@ -475,7 +475,7 @@ static struct fact *facts_of(struct scan *s, struct assumption *a)
 }
 
 /* The first test that meets an absent key is what decides, so the last one found here. */
-enum without guard_of(const struct here *h, struct node *key, struct text value)
+enum without guard_of(const struct here *h, struct node *key, const struct text *value)
 {
 	enum without found = WITHOUT_UNKNOWN;
 	uint32_t compared = 0;
@@ -484,7 +484,7 @@ enum without guard_of(const struct here *h, struct node *key, struct text value)
 		for (struct fact *f = facts_of(h->s, a); f && compared < MAX_COMPARED;
 			f = f->next) {
 			compared++;
-			if (f->constant ? same_text(f->value, value)
+			if (f->constant ? value && same_text(f->value, *value)
 					: same(h->s, f->key, f->scope, key, h->scope)) {
 				found = a->without;
 				break;

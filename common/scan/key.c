@@ -378,6 +378,13 @@ static struct texts values(struct at *at, struct node *n)
 	return t;
 }
 
+struct var *key_named_var(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
+{
+	struct at at = {s, scope, loop, 0, 0};
+
+	return named_var(&at, n);
+}
+
 struct display key_display(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
 	struct at at = {s, scope, loop, 0, 0};

@@ -17,6 +17,27 @@ static void use(struct here *h, struct node *n)
 		report_dynamic(h, n, used_otherwise);
 }
 
+/* A name, and what is done with it. */
+static struct val visit_name(struct here *h, struct node *n, enum var_flags as)
+{
+	struct var *v;
+	struct val r = value_of_name(h->s, n, h->scope, &v);
+
+	if (v)
+		v->flags |= as;
+	return r;
+}
+
+/* What is indexed or searched, or has a method called. */
+static struct val visit_base(struct here *h, struct node *n, enum var_flags as)
+{
+	if (n->kind == E_NAME)
+		return visit_name(h, n, as);
+	if (n->kind == E_CALL)
+		n->mark = true;
+	return visit(h, n);
+}
+
 static void use_child(struct node *n, void *arg)
 {
 	use(arg, n);
@@ -68,12 +89,26 @@ static void check_keys_attr(struct here *h, struct node *n, struct val base)
 		report_dynamic(h, n, "EV_KEYS of something that is not known");
 }
 
+/* What is done with a variable of a module of the directory. */
+static void note_member(struct here *h, struct node *n, struct val base, enum var_flags as)
+{
+	for (uint32_t i = 0; i < base.n; i++) {
+		struct var *v = base.v[i].kind == ITEM_MODULE
+					? scope_member(h->s, base.v[i].module, n->attr.name)
+					: NULL;
+		if (v)
+			v->flags |= as;
+	}
+}
+
 static struct val visit_attr(struct here *h, struct node *n)
 {
-	struct val base = visit(h, n->attr.value);
+	struct val base = visit_base(h, n->attr.value, VAR_ATTR);
 	struct val v = value_of_attr(h->s, n, base);
 
 	check_keys_attr(h, n, base);
+	note_member(h, n, base, VAR_USED);
+	helper_note_attr(h, n, base.bits || base.n);
 	if (base.bits & VAL_METHODS || (base.bits & VAL_DICT && !value_method(n->attr.name)))
 		report_dynamic(h, n, used_otherwise);
 	return v;
@@ -91,7 +126,7 @@ static void read_index(struct here *h, struct node *n, struct val base)
 
 static struct val visit_subscript(struct here *h, struct node *n)
 {
-	struct val base = visit(h, n->sub.value);
+	struct val base = visit_base(h, n->sub.value, 0);
 
 	read_index(h, n, base);
 	use(h, n->sub.index);
@@ -229,7 +264,8 @@ static bool check_builtin(struct here *h, struct node *n)
 		check_code(h, n);
 		return false;
 	case SYM___import__:
-		report_import_call(h, n);
+		if (!h->s->round)
+			report_import_call(h, n);
 		return false;
 	default:
 		return false;
@@ -243,17 +279,27 @@ static bool only_writes(const struct sym *name)
 	       name->known == SYM___setitem__ || name->known == SYM___delitem__;
 }
 
-static struct val visit_callee(struct here *h, struct node *n)
+static struct val visit_callee_name(struct here *h, struct node *call)
+{
+	return visit_name(h, call->call.func, call->mark ? VAR_CALLED : VAR_CALLED | VAR_MADE);
+}
+
+static struct val visit_callee(struct here *h, struct node *n, bool *known)
 {
 	struct node *f = n->call.func;
 
+	*known = false;
+
 	if (f->kind != E_ATTR) {
-		struct val v = visit(h, f);
+		struct val v = f->kind == E_NAME ? visit_callee_name(h, n) : visit(h, f);
 		if (v.bits & VAL_DICT)
 			report_dynamic(h, f, used_otherwise);
 		return v;
 	}
-	struct val base = visit(h, f->attr.value);
+	uint32_t reads = value_method(f->attr.name) & ~(uint32_t)(VAL_POP | VAL_SETDEFAULT);
+	struct val base = visit_base(h, f->attr.value, reads ? 0 : VAR_ATTR);
+	note_member(h, f, base, VAR_CALLED);
+	*known = base.bits || base.n;
 	check_keys_attr(h, f, base);
 	check_namespace_call(h, n);
 	if (base.bits & VAL_METHODS)
@@ -263,9 +309,18 @@ static struct val visit_callee(struct here *h, struct node *n)
 	return value_of_attr(h->s, f, base);
 }
 
+static void pass(struct here *h, struct node *call, struct node *arg)
+{
+	uint32_t ours = visit(h, arg).bits & VAL_OURS;
+
+	if (ours && (ours != VAL_DICT || !helper_takes_keys(h, call, arg)))
+		report_dynamic(h, arg, used_otherwise);
+}
+
 static struct val visit_call(struct here *h, struct node *n)
 {
-	struct val f = visit_callee(h, n);
+	bool known;
+	struct val f = visit_callee(h, n, &known);
 	bool harmless = check_builtin(h, n);
 
 	for (uint32_t m = VAL_GET; m <= VAL_CONTAINS; m <<= 1)
@@ -274,17 +329,19 @@ static struct val visit_call(struct here *h, struct node *n)
 	if (f.bits & (VAL_GETENV | VAL_ENV_METHODS))
 		env_call(h, n);
 	if (f.bits & VAL_IMPORT_MODULE)
-		report_import_call(h, n);
+		if (!h->s->round)
+			report_import_call(h, n);
 	if (f.n)
 		harmless |= getter_call(h, n, f);
+	helper_call(h, n, known);
 	for (uint32_t i = 0; i < n->call.args.n; i++) {
 		if (harmless)
 			visit(h, n->call.args.v[i]);
 		else
-			use(h, n->call.args.v[i]);
+			pass(h, n, n->call.args.v[i]);
 	}
 	for (uint32_t i = 0; i < n->call.keywords.n; i++)
-		use(h, n->call.keywords.v[i]->keyword.value);
+		pass(h, n, n->call.keywords.v[i]->keyword.value);
 	return value_of_call(h->s, n, f, h->scope, h->loop);
 }
 
@@ -294,7 +351,7 @@ static struct val visit_call(struct here *h, struct node *n)
 static struct val visit_container(struct here *h, struct node *n)
 {
 	struct node *view = guard_keys_view(h->s, n, h->scope, h->loop);
-	return visit(h, view ? view : n);
+	return visit_base(h, view ? view : n, 0);
 }
 
 static void compare_pair(struct here *h, struct node *n, struct node *left, struct val lv,
@@ -447,7 +504,7 @@ static struct val visit(struct here *h, struct node *n)
 {
 	switch (n->kind) {
 	case E_NAME:
-		return value_of(h->s, n, h->scope, h->loop);
+		return visit_name(h, n, VAR_USED);
 	case E_CONST:
 	case E_STR:
 	case E_BYTES:
@@ -544,6 +601,8 @@ static void assign_all(struct here *h, struct node *value, struct node **targets
 		}
 		return;
 	}
+	if (taken && value->kind == E_CALL)
+		value->mark = true;
 	if (taken)
 		visit(h, value);
 	else
@@ -863,10 +922,14 @@ static void body(struct here *h, struct seq stmts)
 
 void reads_collect(struct scan *s)
 {
+	s->reads.n = s->dynamics.n = s->envs.n = 0;
+	s->changed = false;
 	for (size_t i = 0; i < s->files.n; i++) {
 		struct scan_file *f = s->files.v[i];
 		struct here h = {.s = s, .file = f, .scope = f->scope};
 		if (f->parsed)
 			body(&h, f->body);
 	}
+	if (s->changed)
+		helper_pass_on(s);
 }

@@ -30,19 +30,27 @@ void report_dynamic(struct here *h, const struct node *n, const char *why)
 		(struct scan_dynamic){h->file->name, (int)n->line, why, NULL};
 }
 
+static bool is_required(struct here *h, struct node *key, const struct text *value, bool required)
+{
+	enum without without = guard_of(h, key, value);
+
+	return without == WITHOUT_GIVES_UP ||
+	       (without == WITHOUT_UNKNOWN && required && !h->caught);
+}
+
 void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 {
 	struct scan *s = h->s;
 	struct texts t = key_values(s, key, h->scope, h->loop);
 
+	if (t.unknown && helper_need(h, key, is_required(h, key, NULL, required)))
+		return;
 	if (t.unknown) {
 		report_dynamic(h, &(struct node){.line = line}, "the key is not a known text");
 		return;
 	}
 	for (size_t i = 0; i < t.of.n; i++) {
-		enum without without = guard_of(h, key, t.of.v[i]);
-		bool must = without == WITHOUT_GIVES_UP ||
-			    (without == WITHOUT_UNKNOWN && required && !h->caught);
+		bool must = is_required(h, key, &t.of.v[i], required);
 		VEC_GROW(&s->arena, s->reads);
 		s->reads.v[s->reads.n++] =
 			(struct scan_read){clean(s, t.of.v[i]), h->file->name, (int)line, must};

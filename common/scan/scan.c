@@ -152,6 +152,9 @@ static void build_scopes(struct scan *s)
 		scope_build(s, s->files.v[i]);
 }
 
+/* Each helper that leads to another needs two; what is not settled by then is dynamic. */
+#define MAX_ROUNDS 12
+
 int scan_resolve(struct scan *s, struct err *e)
 {
 	struct fail f;
@@ -161,10 +164,12 @@ int scan_resolve(struct scan *s, struct err *e)
 		return report(&f, e);
 	module_index(s);
 	build_scopes(s);
-	value_settle(s);
-	leave_find_demands(s);
 	imports_collect(s);
-	reads_collect(s);
+	do {
+		value_settle(s);
+		leave_find_demands(s);
+		reads_collect(s);
+	} while (s->changed && ++s->round < MAX_ROUNDS);
 	report_finish(s);
 	return 0;
 }

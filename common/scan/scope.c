@@ -29,12 +29,13 @@ static void walk_all(struct walk *w, struct seq s)
 			walk(w, s.v[i]);
 }
 
-static struct scope *new_scope(struct walk *w, enum scope_kind kind)
+static struct scope *new_scope(struct walk *w, enum scope_kind kind, struct node *node)
 {
 	struct scope *sc = arena_alloc(&w->s->arena, sizeof(*sc));
 
 	sc->kind = kind;
 	sc->up = w->scope;
+	sc->node = node;
 	sc->file = w->file;
 	sc->id = w->s->nscopes++;
 	return sc;
@@ -201,8 +202,10 @@ static void bind_other(struct walk *w, const struct sym *name)
 	bind(w, name, (struct binding){.kind = BIND_OTHER, .scope = w->scope});
 }
 
-static void bind_value(struct walk *w, const struct sym *name, struct node *value)
+static void bind_value(struct walk *w, struct sym *name, struct node *value)
 {
+	if (value->kind == E_LAMBDA)
+		value->lambda.scope->name = name;
 	bind(w, name, (struct binding){.kind = BIND_VALUE, .node = value, .scope = w->scope});
 }
 
@@ -351,7 +354,8 @@ static void bind_params(struct walk *w, struct seq params, struct scope *outside
 					.node = p->param.value,
 					.scope = outside});
 		else
-			bind_other(w, p->param.name);
+			bind(w, p->param.name,
+				(struct binding){.kind = BIND_PARAM, .scope = outside});
 	}
 }
 
@@ -360,7 +364,7 @@ static void walk_lambda(struct walk *w, struct node *n)
 	struct walk in = *w;
 
 	walk_all(w, n->lambda.params);
-	n->lambda.scope = in.scope = new_scope(w, SCOPE_FUNCTION);
+	n->lambda.scope = in.scope = new_scope(w, SCOPE_FUNCTION, n);
 	in.shadows = in.direct = false;
 	bind_params(&in, n->lambda.params, w->scope);
 	walk(&in, n->lambda.body);
@@ -371,7 +375,7 @@ static void walk_comprehension(struct walk *w, struct node *n)
 	struct walk in = *w;
 	struct seq clauses = n->comp.clauses;
 
-	n->comp.scope = in.scope = new_scope(w, SCOPE_COMPREHENSION);
+	n->comp.scope = in.scope = new_scope(w, SCOPE_COMPREHENSION, n);
 	in.shadows = in.direct = false;
 	for (uint32_t i = 0; i < clauses.n; i++) {
 		struct node *c = clauses.v[i];
@@ -617,7 +621,8 @@ static void walk_func(struct walk *w, struct node *n)
 	w->shadows = w->direct;
 	bind(w, n->func.name, (struct binding){.kind = BIND_FUNC, .node = n, .scope = w->scope});
 	w->shadows = false;
-	n->func.scope = in.scope = new_scope(w, SCOPE_FUNCTION);
+	n->func.scope = in.scope = new_scope(w, SCOPE_FUNCTION, n);
+	n->func.scope->name = n->func.name;
 	for (uint32_t i = 0; i < n->func.type_params.n; i++)
 		bind_other(&in, n->func.type_params.v[i]->param.name);
 	walk_all(&in, n->func.type_params);
@@ -632,7 +637,7 @@ static void walk_class(struct walk *w, struct node *n)
 	walk_all(w, n->cls.decorators);
 	walk_all(w, n->cls.args);
 	walk_all(w, n->cls.keywords);
-	n->cls.scope = in.scope = new_scope(w, SCOPE_CLASS);
+	n->cls.scope = in.scope = new_scope(w, SCOPE_CLASS, n);
 	in.class_keys = NULL;
 	for (uint32_t i = 0; i < n->cls.type_params.n; i++)
 		bind_other(&in, n->cls.type_params.v[i]->param.name);
@@ -780,7 +785,7 @@ void scope_build(struct scan *s, struct scan_file *file)
 {
 	struct walk w = {.s = s, .file = file, .module_keys = &s->keys_builtin};
 
-	file->scope = w.scope = new_scope(&w, SCOPE_MODULE);
+	file->scope = w.scope = new_scope(&w, SCOPE_MODULE, NULL);
 	walk_body(&w, file->body, true);
 	file->scope->keys_final = w.module_keys;
 }

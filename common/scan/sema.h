@@ -39,6 +39,8 @@ enum value_bits {
 	VAL_TYPING = 1 << 22,
 	VAL_SYS = 1 << 23,
 	VAL_EXIT = 1 << 24, /* sys.exit, os._exit */
+	VAL_FUNCTOOLS = 1 << 25,
+	VAL_CACHE = 1 << 26, /* its cache decorators */
 };
 
 enum item_kind { ITEM_MODULE, ITEM_GETTER, ITEM_OUTSIDE };
@@ -79,7 +81,25 @@ struct scope {
 	uint32_t id;
 	struct var *keys_final; /* a module's EV_KEYS as its functions see it */
 	struct star *stars;	/* a module's 'from m import *', latest first */
+	struct node *node;	/* the S_FUNC, E_LAMBDA or S_CLASS that it is of */
+	struct sym *name;	/* what that function is bound to */
+	struct helper *helper;	/* if it is one */
 	uint32_t seen;		/* by the search through those that has this number */
+};
+
+/* A parameter of a function that a read in it has as its key. */
+struct need {
+	uint32_t param;
+	bool required;
+	uint8_t depth; /* how many functions down the read is, 1 for this one's own */
+};
+struct helper {
+	struct scope *scope;
+	uint32_t born; /* the round that found it */
+	struct {
+		struct need *v;
+		size_t n, room;
+	} needs;
 };
 
 struct star {
@@ -97,6 +117,7 @@ struct loop {
 enum bind_kind {
 	BIND_VALUE,   /* '=', ':=', element of an equally long tuple: node is the value */
 	BIND_DEFAULT, /* a parameter with a default: node is that */
+	BIND_PARAM,   /* a parameter without */
 	BIND_FOR,     /* node is what is iterated over; path leads to the element */
 	BIND_IMPORT,  /* node is the X_ALIAS, stmt the statement */
 	BIND_CLASS,   /* node is the S_CLASS */
@@ -140,7 +161,15 @@ struct binding {
 	struct binding *next;
 };
 
-enum var_flags { VAR_GLOBAL = 1, VAR_NONLOCAL = 2, VAR_LOCAL = 4 };
+enum var_flags {
+	VAR_GLOBAL = 1,
+	VAR_NONLOCAL = 2,
+	/* what the walk over the code has seen done with it */
+	VAR_USED = 4, /* anything but what follows, or being indexed or searched */
+	VAR_CALLED = 8,
+	VAR_ATTR = 16, /* an attribute of it is taken, other than to call a method that reads */
+	VAR_MADE = 32, /* what its call gave is used, other than to be bound to a name */
+};
 
 struct var {
 	const struct sym *sym;
@@ -211,6 +240,9 @@ struct scan {
 	VEC(struct scan_file *) files;
 	VEC(struct module *) modules; /* sorted by path */
 	uint32_t nscopes, nbindings, nsearches;
+	uint32_t round; /* of the walk that finds reads */
+	uint32_t helpers;
+	bool changed; /* this round found what makes another necessary */
 	VEC(struct demand) demands;
 	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
 	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
@@ -255,6 +287,8 @@ bool scope_is_builtin(
 /* value.c */
 void value_settle(struct scan *s);
 struct val value_of(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+/* The same of a name, with the variable that it is, or NULL. */
+struct val value_of_name(struct scan *s, struct node *n, struct scope *scope, struct var **var);
 /* What is a or b. */
 struct val value_merge(struct scan *s, struct val a, struct val b);
 /* The same of a node whose first part's value is at hand. */
@@ -275,6 +309,8 @@ bool value_keys_of_module(struct scan *s, struct val v, struct val *out);
 /* key.c */
 /* The binding of a variable that has no other, else NULL. */
 struct binding *key_only(const struct var *v);
+/* The variable that a name or a module's attribute is, through imports; NULL if not clear. */
+struct var *key_named_var(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
 /* The elements of a display, of a dict its keys, and where they are evaluated. */
 struct display {
 	struct seq of;
@@ -294,7 +330,8 @@ struct here {
 	struct loop *loop;
 	struct assumption *assumed; /* latest first */
 	uint32_t nassumed;
-	bool caught; /* a KeyError is caught around here */
+	uint8_t helpers; /* that are between the code here and the read spoken of */
+	bool caught;	 /* a KeyError is caught around here */
 };
 
 /* guard.c: what tests say of keys */
@@ -302,8 +339,8 @@ struct here {
 enum without { WITHOUT_UNKNOWN, WITHOUT_GOES_ON, WITHOUT_GIVES_UP };
 /* From here on the test had this outcome; else what without says has happened. */
 void guard_assume(struct here *h, struct node *test, bool truth, enum without without);
-/* What the tests around a read of key, when that is this text, do if the key is absent. */
-enum without guard_of(const struct here *h, struct node *key, struct text value);
+/* What the tests around a read of key do if it is absent; value: what it is, NULL if unknown. */
+enum without guard_of(const struct here *h, struct node *key, const struct text *value);
 /* Whether n is a call with these many plain arguments. */
 bool guard_plain_call(const struct node *n, uint32_t least, uint32_t most);
 /* D in D.keys(), else NULL */
@@ -323,6 +360,20 @@ bool leave_may_give_up(struct seq body);
 void leave_assume(struct here *h, struct node *n);
 /* Marks (NODE_DEMANDED) the calls of EV_KEYS.get() whose result the code gives up without. */
 void leave_find_demands(struct scan *s);
+
+/* helper.c */
+/* Whether the read of this key is one that the callers of the function around it answer for. */
+bool helper_need(struct here *h, struct node *key, bool required);
+/* A call; known: what it is called on is known to be no object of the directory's classes. */
+void helper_call(struct here *h, struct node *call, bool known);
+/* An attribute that is not called. */
+void helper_note_attr(struct here *h, struct node *n, bool known);
+/* Whether EV_KEYS as this argument of a call is followed into the function. */
+bool helper_takes_keys(struct here *h, struct node *call, struct node *arg);
+/* The class that an expression is an object of, and that class's base; NULL if not known. */
+struct scope *helper_class(struct here *h, struct node *n);
+struct scope *helper_base(struct scan *s, struct scope *cls);
+void helper_pass_on(struct scan *s);
 
 /* report.c */
 void report_read(struct here *h, struct node *key, uint32_t line, bool required);

@@ -66,6 +66,7 @@ static struct val outside(struct scan *s, const char *top, size_t n, const char 
 		{"contextlib", VAL_CONTEXTLIB},
 		{"importlib", VAL_IMPORTLIB},
 		{"sys", VAL_SYS},
+		{"functools", VAL_FUNCTOOLS},
 		{"typing", VAL_TYPING},
 		{"typing_extensions", VAL_TYPING},
 	};
@@ -91,6 +92,8 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 	if ((module & VAL_OS && name->known == SYM__exit) ||
 		(module & VAL_SYS && name->known == SYM_exit))
 		return bits(VAL_EXIT);
+	if (module & VAL_FUNCTOOLS && (name->known == SYM_cache || name->known == SYM_lru_cache))
+		return bits(VAL_CACHE);
 	if (module & VAL_OPERATOR && name->known == SYM_itemgetter)
 		return bits(VAL_ITEMGETTER);
 	if (module & VAL_CONTEXTLIB && name->known == SYM_suppress)
@@ -222,11 +225,11 @@ struct val value_of_call(
 	return r;
 }
 
-static struct val value_of_name(struct scan *s, struct node *n, struct scope *scope)
+struct val value_of_name(struct scan *s, struct node *n, struct scope *scope, struct var **var)
 {
-	if (n->op == NAME_FIXED)
-		return of_var(n->var);
-	struct var *v = scope_lookup(s, scope, n->name);
+	struct var *v = n->op == NAME_FIXED ? n->var : scope_lookup(s, scope, n->name);
+
+	*var = v;
 	if (v)
 		return of_var(v);
 	if (n->name->known == SYM___builtins__ || n->name->known == SYM_builtins)
@@ -245,10 +248,11 @@ static struct val value_of_name(struct scan *s, struct node *n, struct scope *sc
 struct val value_of(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
 	struct val r = bits(0);
+	struct var *v;
 
 	switch (n->kind) {
 	case E_NAME:
-		return value_of_name(s, n, scope);
+		return value_of_name(s, n, scope, &v);
 	case E_ATTR:
 		return value_of_attr(s, n, value_of(s, n->attr.value, scope, loop));
 	case E_SUBSCRIPT:

@@ -1438,7 +1438,7 @@ def g(e=EV_KEYS): return e #: D
 (x := EV_KEYS)
 f(y := EV_KEYS) #: D
 ---- dynamic: not followed
-def f(d): return d['A']
+def f(*d): return d[0]['A']
 f(EV_KEYS) #: D
 e = dict(EV_KEYS) #: D
 e['B']
@@ -1615,11 +1615,11 @@ K['B'], compat.EV_KEYS.get('C') #: R:B O:C
 import builtins
 KEYS = getattr(builtins, "EV_KEYS", {})
 def key(name, default=None):
-    return KEYS.get(name, default) #: D
+    return KEYS.get(name, default)
 == b.py
 from compat import KEYS, key
 KEYS['A'] #: R:A
-key('B')
+key('B') #: O:B
 ---- more: star args inside a resolved call
 EV_KEYS.get('A', *x) #: D
 EV_KEYS.get('A', x, **y) #: D
@@ -2358,7 +2358,7 @@ _KEYS = getattr(builtins, "EV_KEYS", None) or {}
 
 def secret(name, default=None):
     try:
-        return _KEYS[name] #: D
+        return _KEYS[name]
     except KeyError:
         return os.environ.get(name, default)
 
@@ -2371,7 +2371,7 @@ def require(*names):
 from keys import _KEYS as K, require, secret
 
 require("A", "B")
-print(secret("A"), K["B"]) #: R:B
+print(secret("A"), K["B"]) #: O:A R:B
 ---- tool: names in a module, checked at the start
 == names.py
 SLACK = "SLACK_BOT_TOKEN"

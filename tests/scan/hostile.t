@@ -85,6 +85,12 @@ CASES = [
      + "if x: f0()\nEV_KEYS['A']\n" * 1000, "def f(): g()\ndef g(): exit()\nif x: f()\nEV_KEYS['A']"),
     ("tests that lead to tests", "".join(f"a{i} = a{i + 1} and a{i + 1}\n" for i in range(1000)) + "if a0: EV_KEYS['A']\n" * 10000,
      "a = 'A' in EV_KEYS\nif a: EV_KEYS['A']"),
+    ("helpers that call one another", "".join(f"def f{i}(k): f{i + 1}(k), f{i + 2}(k)\n" for i in range(20000))
+     + "def f20000(k): EV_KEYS[k]\ndef f20001(k): EV_KEYS[k]\nf0('A')\n", "def f(k): EV_KEYS[k]\nf('A')"),
+    ("a helper of many parameters", "def f(" + ",".join(f"a{i}" for i in range(2000)) + "): "
+     + ",".join(f"EV_KEYS[a{i}]" for i in range(2000)) + "\n" + "f('A', x=1)\n" * 20000, "def f(k): EV_KEYS[k]\nf('A')"),
+    ("a class and its many objects", "class C:\n def k(self, n): EV_KEYS[n]\n" + "".join(f"c{i} = C()\nc{i}.k('A')\nx.k(1)\n" for i in range(30000)),
+     "class C:\n def k(self, n): EV_KEYS[n]\nc = C()\nc.k('A')"),
     ("star imports in circles", stars(30), {"tool.py": "from m import *\nEV_KEYS['A']", "m.py": ""}),
     ("deep packages", {"a/" * 400 + "b.py": "from " + "." * 300 + " import x\nimport " + ".".join(["a"] * 400)},
      {"a/b.py": "from . import x\nEV_KEYS['A']"}),
