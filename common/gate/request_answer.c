@@ -54,6 +54,7 @@ static int plan_decoding(struct request_answer *a, const struct upstream_head *h
 		return refuse(a->no, 502, "encoded-answer",
 			"the host's answer is encoded in a way that cannot be searched", NULL);
 	}
+	a->as_it_came = leak_empty(a->unswap.l);
 	a->decode = coding_new(kind);
 	return a->decode ? 0 : refuse_memory(a->no);
 }
@@ -61,7 +62,14 @@ static int plan_decoding(struct request_answer *a, const struct upstream_head *h
 static int too_large(struct request_answer *a)
 {
 	return refuse(a->no, 502, "answer-too-large",
-		"the host's answer is over " LIMIT_TEXT(LIMIT_ANSWER_MB) " MB", NULL);
+		a->decode ? "the host's answer is over " LIMIT_TEXT(LIMIT_ANSWER_MB) " MB unpacked"
+			  : "the host's answer is over " LIMIT_TEXT(LIMIT_ANSWER_MB) " MB",
+		NULL);
+}
+
+static int cut_short(struct request_answer *a)
+{
+	return refuse(a->no, 502, "broken", "the host's answer is cut short", NULL);
 }
 
 static int plan_framing(struct request_answer *a, const struct upstream_head *h)
@@ -73,7 +81,7 @@ static int plan_framing(struct request_answer *a, const struct upstream_head *h)
 		return -1;
 	if (!a->bodyless && length > (int64_t)MB(LIMIT_ANSWER_MB))
 		return too_large(a);
-	a->left = a->decode ? -1 : length;
+	a->left = a->decode && !a->as_it_came ? -1 : length;
 	a->chunked = !a->bodyless && a->left < 0 && !in->head.http10;
 	/* Ends by closing: a 1.0 client and no length, or a body of its own that it still sends. */
 	in->close = in->close || in->head.http10 || !in->body_done;
@@ -105,7 +113,8 @@ int request_answer_head(struct request_answer *a, const struct upstream_head *h)
 	put_status_line(a, h);
 	for (size_t i = 0; i < h->nfields; i++) {
 		struct http_text name = h->field[i].name;
-		if (http_drop_response(name) || (a->decode && http_is(name, "Content-Encoding")))
+		if (http_drop_response(name) ||
+			(a->decode && !a->as_it_came && http_is(name, "Content-Encoding")))
 			continue;
 		put_text(a, name);
 		http_conn_puts(c, ": ");
@@ -137,13 +146,21 @@ static int put_body(struct request_answer *a, const void *p, size_t n)
 	return c->dead ? -1 : 0;
 }
 
+/* Of what is decoded. */
+static int count_body(void *arg, const void *p, size_t n)
+{
+	struct request_answer *a = arg;
+	(void)p;
+	a->got += n;
+	return a->got > MB(LIMIT_ANSWER_MB) ? too_large(a) : 0;
+}
+
 /* Decoded body: counted, the value put back to the stand-in, passed on. */
 static int pass_body(void *arg, const void *p, size_t n)
 {
 	struct request_answer *a = arg;
-	a->got += n;
-	if (a->got > MB(LIMIT_ANSWER_MB))
-		return too_large(a);
+	if (count_body(a, p, n) < 0)
+		return -1;
 	if (leak_empty(a->unswap.l))
 		return put_body(a, p, n);
 	struct buf out = {0};
@@ -159,10 +176,15 @@ int request_answer_body(struct request_answer *a, const void *p, size_t n)
 		return 0;
 	if (!a->decode)
 		return pass_body(a, p, n);
-	if (coding_push(a->decode, p, n, pass_body, a) == 0)
+	if (coding_push(a->decode, p, n, a->as_it_came ? count_body : pass_body, a) < 0)
+		return refuse(a->no, 502, "broken",
+			"the host's answer is not in the encoding it names", NULL);
+	if (!a->as_it_came)
 		return 0;
-	return refuse(
-		a->no, 502, "broken", "the host's answer is not in the encoding it names", NULL);
+	/* With its last bytes it would look whole. */
+	if (a->left == (int64_t)n && !coding_ended(a->decode))
+		return cut_short(a);
+	return put_body(a, p, n);
 }
 
 void request_answer_probe(struct request_answer *a)
@@ -173,11 +195,6 @@ void request_answer_probe(struct request_answer *a)
 	else if (!a->head_sent && !a->in->head.http10)
 		http_conn_puts(c, "HTTP/1.1 100 Continue\r\n\r\n");
 	http_conn_flush(c);
-}
-
-static int cut_short(struct request_answer *a)
-{
-	return refuse(a->no, 502, "broken", "the host's answer is cut short", NULL);
 }
 
 int request_answer_end(struct request_answer *a)

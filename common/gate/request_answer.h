@@ -1,6 +1,7 @@
 /*
- * What comes down for a request: the host's answer, decoded, counted, with values put back to their
- * stand-ins; or the gate's refusal.
+ * What comes down for a request: the host's answer, or the gate's refusal. An answer is counted as
+ * what it unpacks to. Where values are put back to their stand-ins it is passed on unpacked, else
+ * as it came, and only a copy is unpacked.
  */
 #ifndef EVCTL_GATE_REQUEST_ANSWER_H
 #define EVCTL_GATE_REQUEST_ANSWER_H
@@ -13,6 +14,7 @@ struct request_answer {
 	struct refusal *no;
 	int status;
 	bool head_sent, bodyless, chunked;
+	bool as_it_came;
 	int64_t left; /* of an answer with a length, else -1 */
 	uint64_t got; /* bytes, decoded */
 	struct coding *decode;

@@ -86,6 +86,9 @@ if pandas:
     @test("pandas.read_csv by URL, compressed")
     def _():
         return pandas.read_csv(U + "/csv.gz", compression="gzip")["b"].tolist() == [2, 4]
+    @test("pandas.read_csv by URL, compressed twice told: by its name and by Content-Encoding")
+    def _():
+        return pandas.read_csv(U + "/d.csv.gz")["b"].tolist() == [2, 4]
     @test("pandas.read_json by URL")
     def _():
         return pandas.read_json(U + "/json")["a"].tolist() == [1, 3]

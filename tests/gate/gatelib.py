@@ -322,6 +322,7 @@ def calls_handler():
                 "/away": lambda: reply("", "302 Found", ["Location: https://no.x.example/"]),
                 "/hash": lambda: reply("%d %s" % (len(body), hashlib.sha256(body).hexdigest())),
                 "/csv": lambda: reply(csv), "/csv.gz": lambda: reply(gzip.compress(csv)),
+                "/d.csv.gz": lambda: reply(gzip.compress(csv), headers=["Content-Encoding: gzip"]),
                 "/json": lambda: reply('[{"a": 1}, {"a": 3}]'),
                 "/gzip": lambda: reply(gzip.compress(b"hello " * 1000), headers=["Content-Encoding: gzip"]),
                 "/echo": lambda: reply(body), "/next": lambda: (step.release(), reply("ok"))[1],
