@@ -216,14 +216,28 @@ static void demand(struct scan *s, struct node *n, struct scope *scope, bool tru
 	}
 }
 
+static void demand_in(struct scan *s, struct node *n, struct scope *scope)
+{
+	switch (n->kind) {
+	case S_ASSERT:
+		demand(s, n->two.a, scope, false);
+		break;
+	case E_OR:
+		if (leave_of_call(s, n->list.v[1], scope, 0) != LEAVE_GIVES_UP)
+			break;
+		demand(s, n->list.v[0], scope, false);
+		demand_call(s, n->list.v[0], scope, false);
+		break;
+	default:
+		if (leave_of(s, n->cond.body, scope) == LEAVE_GIVES_UP)
+			demand(s, n->cond.test, scope, true);
+		if (leave_of(s, n->cond.orelse, scope) == LEAVE_GIVES_UP)
+			demand(s, n->cond.test, scope, false);
+	}
+}
+
 void leave_find_demands(struct scan *s)
 {
-	for (size_t i = 0; i < s->demands.n; i++) {
-		struct demand *d = &s->demands.v[i];
-		struct node *test = d->stmt->cond.test;
-		if (leave_of(s, d->stmt->cond.body, d->scope) == LEAVE_GIVES_UP)
-			demand(s, test, d->scope, true);
-		if (leave_of(s, d->stmt->cond.orelse, d->scope) == LEAVE_GIVES_UP)
-			demand(s, test, d->scope, false);
-	}
+	for (size_t i = 0; i < s->demands.n; i++)
+		demand_in(s, s->demands.v[i].node, s->demands.v[i].scope);
 }

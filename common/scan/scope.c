@@ -424,6 +424,13 @@ static bool mutates(const struct sym *name)
 	}
 }
 
+/* What may give up without a value is looked into once all names are bound. */
+static void note_demand(struct walk *w, struct node *n)
+{
+	VEC_GROW(&w->s->arena, w->s->demands);
+	w->s->demands.v[w->s->demands.n++] = (struct demand){n, w->scope};
+}
+
 static void walk(struct walk *w, struct node *n)
 {
 	switch (n->kind) {
@@ -454,6 +461,11 @@ static void walk(struct walk *w, struct node *n)
 	case E_CALL:
 		if (n->call.func->kind == E_ATTR && mutates(n->call.func->attr.name))
 			mark_mutated(n->call.func->attr.value);
+		ast_each(n, walk_child, w);
+		break;
+	case E_OR:
+		if (n->list.n == 2 && n->list.v[1]->kind == E_CALL)
+			note_demand(w, n);
 		ast_each(n, walk_child, w);
 		break;
 	default:
@@ -709,14 +721,6 @@ static void walk_names(struct walk *w, struct node *n)
 			n->kind == S_GLOBAL ? VAR_GLOBAL : VAR_NONLOCAL;
 }
 
-static void note_demand(struct walk *w, struct node *n)
-{
-	if (!leave_may_give_up(n->cond.body) && !leave_may_give_up(n->cond.orelse))
-		return;
-	VEC_GROW(&w->s->arena, w->s->demands);
-	w->s->demands.v[w->s->demands.n++] = (struct demand){n, w->scope, w->loop};
-}
-
 static void walk_stmt(struct walk *w, struct node *n)
 {
 	switch (n->kind) {
@@ -733,7 +737,8 @@ static void walk_stmt(struct walk *w, struct node *n)
 	case S_FOR:
 		return walk_for(w, n);
 	case S_IF:
-		note_demand(w, n);
+		if (leave_may_give_up(n->cond.body) || leave_may_give_up(n->cond.orelse))
+			note_demand(w, n);
 		/* fallthrough */
 	case S_WHILE:
 		walk(w, n->cond.test);
@@ -765,6 +770,9 @@ static void walk_stmt(struct walk *w, struct node *n)
 	case S_TYPEALIAS:
 		bind_other(w, n->alias_stmt.name);
 		return walk(w, n->alias_stmt.value);
+	case S_ASSERT:
+		note_demand(w, n);
+		/* fallthrough */
 	default:
 		ast_each(n, walk_child, w);
 	}

@@ -221,11 +221,10 @@ struct scan_file {
 	VEC(struct import_edge) imports; /* what it imports of the directory */
 };
 
-/* An 'if' with a body that may give up, where it is. */
+/* An 'if', an 'or' or an assertion that may give up without a value, where it is. */
 struct demand {
-	struct node *stmt;
+	struct node *node;
 	struct scope *scope;
-	struct loop *loop;
 };
 
 struct work {
