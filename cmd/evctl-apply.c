@@ -103,14 +103,14 @@ static int read_text(const char *file, struct buf *text, struct err *e)
 	return 0;
 }
 
-struct order {
+struct apply_order {
 	const char *file;
 	bool dry_run, prune, export;
 };
 
 static int run(struct invocation *in, struct err *e)
 {
-	const struct order *given = in->options;
+	const struct apply_order *given = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO text = {0};
 	APPLYFILE_AUTO a = {0};
@@ -135,13 +135,13 @@ static int run(struct invocation *in, struct err *e)
 }
 
 static const struct option_spec options[] = {
-	OPT_STR(struct order, file, "file", "FILE", "the YAML file ('-': stdin)", .kind = NAME_FILE,
-		.letter = 'f'),
-	OPT_FLAG(struct order, dry_run, "dry-run", "say what would change, and change nothing",
-		.letter = 'n'),
-	OPT_FLAG(struct order, prune, "prune", "remove what the file's sections lack"),
-	OPT_FLAG(struct order, export, "export", "write the present state as such a file"),
-	OPT_END(struct order)};
+	OPT_STR(struct apply_order, file, "file", "FILE", "the YAML file ('-': stdin)",
+		.kind = NAME_FILE, .letter = 'f'),
+	OPT_FLAG(struct apply_order, dry_run, "dry-run",
+		"say what would change, and change nothing", .letter = 'n'),
+	OPT_FLAG(struct apply_order, prune, "prune", "remove what the file's sections lack"),
+	OPT_FLAG(struct apply_order, export, "export", "write the present state as such a file"),
+	OPT_END(struct apply_order)};
 static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl-apply",

@@ -36,13 +36,13 @@ static int open_state(
 	return 0;
 }
 
-struct list {
+struct artifact_list {
 	const char *buyer;
 };
 
 static int do_list(struct invocation *in, struct err *e)
 {
-	const struct list *o = in->options;
+	const struct artifact_list *o = in->options;
 	STATE_AUTO st = {0};
 	if (open_state(&st, in, o->buyer, e) < 0)
 		return -1;
@@ -72,7 +72,7 @@ static json_t *preview_of(const json_t *row)
 
 static int do_show(struct invocation *in, struct err *e)
 {
-	const struct list *o = in->options;
+	const struct artifact_list *o = in->options;
 	STATE_AUTO st = {0};
 	ARTIFACT_AUTO a = {0};
 	if (open_state(&st, in, o->buyer, e) < 0 ||
@@ -207,14 +207,14 @@ static int do_rm(struct invocation *in, struct err *e)
 	return say_removed(in, removed, e);
 }
 
-struct gc {
+struct artifact_gc {
 	int older;
 	bool unfetched;
 };
 
 static int do_gc(struct invocation *in, struct err *e)
 {
-	const struct gc *o = in->options;
+	const struct artifact_gc *o = in->options;
 	STATE_AUTO st = {0};
 	int64_t removed;
 	if (o->older < 0) {
@@ -266,16 +266,18 @@ static const struct arg_spec artifact_args[] = {
 	{"RUN", NAME_RUN, NULL, false, false}, {"NAME", NAME_ARTIFACT, NULL, false, false}, {NULL}};
 #define OPT_BUYER(T) \
 	OPT_STR(T, buyer, "buyer", "B", "only what this buyer may see", .kind = NAME_BUYER)
-static const struct option_spec buyer_options[] = {OPT_BUYER(struct list), OPT_END(struct list)};
+static const struct option_spec buyer_options[] = {
+	OPT_BUYER(struct artifact_list), OPT_END(struct artifact_list)};
 static const struct option_spec get_options[] = {
 	OPT_STR(struct get, to, "to", "FILE|DIR|-", "where to (the current directory; '-': stdout)",
 		.kind = NAME_FILE),
 	OPT_BUYER(struct get), OPT_END(struct get)};
 static const struct option_spec gc_options[] = {
-	OPT_INT(struct gc, older, "older", "DAYS", "only those made so many days ago or before", -1,
-		0, 36500),
-	OPT_FLAG(struct gc, unfetched, "unfetched", "those that no buyer has fetched, too"),
-	OPT_END(struct gc)};
+	OPT_INT(struct artifact_gc, older, "older", "DAYS",
+		"only those made so many days ago or before", -1, 0, 36500),
+	OPT_FLAG(
+		struct artifact_gc, unfetched, "unfetched", "those that no buyer has fetched, too"),
+	OPT_END(struct artifact_gc)};
 static const struct option_spec serve_options[] = {
 	OPT_INT(struct serve, port, "port", "N", "listen on this port of 127.0.0.1 (any free one)",
 		0, 0, 65535),

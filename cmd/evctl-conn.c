@@ -35,7 +35,7 @@ static void warn_short(const struct invocation *in, const char *env, const struc
 
 /* ---- add and what changes one -------------------------------------------------------------- */
 
-struct add {
+struct conn_add {
 	struct strv hosts;
 	const char *env, *auth, *ca_file;
 	struct route route;
@@ -43,7 +43,7 @@ struct add {
 	struct secret_source secret;
 };
 
-static int need_options(const struct invocation *in, const struct add *o, struct err *e)
+static int need_options(const struct invocation *in, const struct conn_add *o, struct err *e)
 {
 	const char *lacks = !o->hosts.n ? "host" : !o->env ? "env" : !o->auth ? "auth" : NULL;
 	if (!lacks)
@@ -55,7 +55,7 @@ static int need_options(const struct invocation *in, const struct add *o, struct
 
 static int run_add(struct invocation *in, struct err *e)
 {
-	const struct add *o = in->options;
+	const struct conn_add *o = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
 	SECRET_AUTO value = {0};
@@ -112,13 +112,13 @@ static int show_one(struct invocation *in, struct err *e)
 	return cli_show(in, &st, &connection, c.name, e);
 }
 
-struct set {
+struct conn_set {
 	struct strv hosts;
 	const char *env, *auth, *allow_private, *connect_to, *ca_file;
 };
 
 /* What is not named stays as it is. */
-static int change(struct conn *c, const struct set *o, struct buf *pem, struct err *e)
+static int change(struct conn *c, const struct conn_set *o, struct buf *pem, struct err *e)
 {
 	const char *to = o->connect_to, *ca = o->ca_file;
 	if (o->hosts.n)
@@ -150,13 +150,13 @@ static int run_set(struct invocation *in, struct err *e)
 	return cli_report(in, &st, &connection, c.name, e, "changed; the next call goes by it");
 }
 
-struct rotate {
+struct conn_rotate {
 	struct secret_source secret;
 };
 
 static int run_rotate(struct invocation *in, struct err *e)
 {
-	const struct rotate *o = in->options;
+	const struct conn_rotate *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	SECRET_AUTO value = {0};
@@ -239,14 +239,14 @@ static int find_for_buyer(struct state *st, struct invocation *in, const char *e
 	return find(st, in, STATE_WRITE, c, e) < 0 ? -1 : expert_find(st, expert, x, e);
 }
 
-struct supply {
+struct conn_supply {
 	const char *expert, *buyer;
 	struct secret_source secret;
 };
 
 static int run_supply(struct invocation *in, struct err *e)
 {
-	const struct supply *o = in->options;
+	const struct conn_supply *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
@@ -260,13 +260,13 @@ static int run_supply(struct invocation *in, struct err *e)
 	return 0;
 }
 
-struct withdraw {
+struct conn_withdraw {
 	const char *expert, *buyer;
 };
 
 static int run_withdraw(struct invocation *in, struct err *e)
 {
-	const struct withdraw *o = in->options;
+	const struct conn_withdraw *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
@@ -309,14 +309,14 @@ static bool in_source(void *ctx, const void *p, size_t n)
 	return source_find(ctx, p, n);
 }
 
-struct call {
+struct conn_call {
 	struct strv headers;
 	const char *data, *buyer, *save;
 };
 
 static int print_reply(struct invocation *in, const struct broker_reply *r)
 {
-	const struct call *o = in->options;
+	const struct conn_call *o = in->options;
 	if (in->output == OUTPUT_JSON) {
 		JSON_AUTO j = broker_reply_json(r, o->save);
 		json_object_set_new(j, "run", json_string(r->run));
@@ -342,7 +342,7 @@ static int print_reply(struct invocation *in, const struct broker_reply *r)
 
 static int call(struct invocation *in, struct state *st, const struct expert_view *v, struct err *e)
 {
-	const struct call *o = in->options;
+	const struct conn_call *o = in->options;
 	BUF_AUTO body = {0};
 	BROKER_REPLY_AUTO reply = {0};
 	struct broker b = {0};
@@ -374,7 +374,7 @@ static int run_call(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
-	const struct call *o = in->options;
+	const struct conn_call *o = in->options;
 	const char *buyer = o->buyer;
 	if (buyer && name_check("buyer", buyer, e) < 0)
 		return -1;
@@ -387,13 +387,13 @@ static int run_call(struct invocation *in, struct err *e)
 static const struct column test_columns[] = {
 	{"HOST", "host"}, {"RESULT", "result"}, {"STATUS", "status"}, {"WHY", "why"}, {NULL, NULL}};
 
-struct test {
+struct conn_test {
 	const char *path;
 };
 
 static int run_test(struct invocation *in, struct err *e)
 {
-	const struct test *o = in->options;
+	const struct conn_test *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	bool all;
@@ -413,58 +413,63 @@ static const struct arg_spec name_arg[] = {{"NAME", NAME_CONNECTION, NULL, false
 static const struct arg_spec grant_args[] = {{"NAME", NAME_CONNECTION, NULL, false, false},
 	{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	OPT_LIST(struct add, hosts, "host", "HOST",
+	OPT_LIST(struct conn_add, hosts, "host", "HOST",
 		"an exact host, NAME[:PORT]; may be given again"),
-	OPT_STR(struct add, env, "env", "VAR", "the key's name, as buyers see it"),
-	OPT_STR(struct add, auth, "auth", "STYLE", "bearer, or header:NAME"),
-	OPT_FLAG(struct add, route.allow_private, "allow-private", "private addresses are fine"),
-	OPT_STR(struct add, route.connect_to, "connect-to", "ADDR:PORT",
+	OPT_STR(struct conn_add, env, "env", "VAR", "the key's name, as buyers see it"),
+	OPT_STR(struct conn_add, auth, "auth", "STYLE", "bearer, or header:NAME"),
+	OPT_FLAG(struct conn_add, route.allow_private, "allow-private",
+		"private addresses are fine"),
+	OPT_STR(struct conn_add, route.connect_to, "connect-to", "ADDR:PORT",
 		"connect there instead of looking the names up"),
-	OPT_STR(struct add, ca_file, "ca-file", "PEM",
+	OPT_STR(struct conn_add, ca_file, "ca-file", "PEM",
 		"trust these certificates instead of the system's", .kind = NAME_FILE),
-	OPT_FLAG(struct add, no_key, "no-key", "no key of yours: each buyer brings one"),
-	OPT_FLAG(struct add, if_missing, "if-missing", "do nothing if there is one of that name"),
-	SECRET_OPTIONS(struct add), OPT_END(struct add)};
+	OPT_FLAG(struct conn_add, no_key, "no-key", "no key of yours: each buyer brings one"),
+	OPT_FLAG(struct conn_add, if_missing, "if-missing",
+		"do nothing if there is one of that name"),
+	SECRET_OPTIONS(struct conn_add), OPT_END(struct conn_add)};
 static const struct option_spec set_options[] = {
-	OPT_LIST(struct set, hosts, "host", "HOST", "these hosts instead; may be given again"),
-	OPT_STR(struct set, env, "env", "VAR", "the key's name, as buyers see it"),
-	OPT_STR(struct set, auth, "auth", "STYLE", "bearer, or header:NAME"),
-	OPT_WORD(struct set, allow_private, "allow-private", "yes|no", "private addresses are fine",
-		"yes|no"),
-	OPT_STR(struct set, connect_to, "connect-to", "ADDR:PORT",
+	OPT_LIST(struct conn_set, hosts, "host", "HOST", "these hosts instead; may be given again"),
+	OPT_STR(struct conn_set, env, "env", "VAR", "the key's name, as buyers see it"),
+	OPT_STR(struct conn_set, auth, "auth", "STYLE", "bearer, or header:NAME"),
+	OPT_WORD(struct conn_set, allow_private, "allow-private", "yes|no",
+		"private addresses are fine", "yes|no"),
+	OPT_STR(struct conn_set, connect_to, "connect-to", "ADDR:PORT",
 		"connect there ('none': look the names up)"),
-	OPT_STR(struct set, ca_file, "ca-file", "PEM",
+	OPT_STR(struct conn_set, ca_file, "ca-file", "PEM",
 		"trust these certificates ('none': the system's)", .kind = NAME_FILE),
-	OPT_END(struct set)};
+	OPT_END(struct conn_set)};
 static const struct option_spec rotate_options[] = {
-	SECRET_OPTIONS(struct rotate), OPT_END(struct rotate)};
+	SECRET_OPTIONS(struct conn_rotate), OPT_END(struct conn_rotate)};
 static const struct option_spec grant_options[] = {
 	OPT_WORD(struct grant, payer, "payer", "WHO", "whose key pays: builder or buyer",
 		"builder|buyer"),
 	OPT_END(struct grant)};
 static const struct option_spec supply_options[] = {
-	OPT_STR(struct supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
-	OPT_STR(struct supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
+	OPT_STR(struct conn_supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct conn_supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
 		.kind = NAME_BUYER),
-	SECRET_OPTIONS(struct supply), OPT_END(struct supply)};
+	SECRET_OPTIONS(struct conn_supply), OPT_END(struct conn_supply)};
 static const struct option_spec withdraw_options[] = {
-	OPT_STR(struct withdraw, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
-	OPT_STR(struct withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
-	OPT_END(struct withdraw)};
+	OPT_STR(struct conn_withdraw, expert, "expert", "E", "for this expert",
+		.kind = NAME_EXPERT),
+	OPT_STR(struct conn_withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
+	OPT_END(struct conn_withdraw)};
 
 static const struct arg_spec call_args[] = {{"E", NAME_EXPERT, NULL, false, false},
 	{"NAME", NAME_CONNECTION, NULL, false, false}, {"METHOD", NAME_NONE, NULL, false, false},
 	{"URL", NAME_NONE, NULL, false, false}, {NULL}};
 static const struct option_spec call_options[] = {
-	OPT_LIST(struct call, headers, "header", "'N: V'", "a header to send; may be given again"),
-	OPT_STR(struct call, data, "data", "@F|TEXT",
+	OPT_LIST(struct conn_call, headers, "header", "'N: V'",
+		"a header to send; may be given again"),
+	OPT_STR(struct conn_call, data, "data", "@F|TEXT",
 		"the body: a file ('@-': stdin) or the text itself"),
-	OPT_STR(struct call, buyer, "buyer", "B", "as this buyer", .kind = NAME_BUYER),
-	OPT_STR(struct call, save, "save", "NAME", "keep a 2xx answer's body as a run artifact"),
-	OPT_END(struct call)};
+	OPT_STR(struct conn_call, buyer, "buyer", "B", "as this buyer", .kind = NAME_BUYER),
+	OPT_STR(struct conn_call, save, "save", "NAME",
+		"keep a 2xx answer's body as a run artifact"),
+	OPT_END(struct conn_call)};
 static const struct option_spec test_options[] = {
-	OPT_STR(struct test, path, "path", "PATH", "ask for this path instead of '/'"),
-	OPT_END(struct test)};
+	OPT_STR(struct conn_test, path, "path", "PATH", "ask for this path instead of '/'"),
+	OPT_END(struct conn_test)};
 
 static const struct verb verbs[] = {
 	{"add", "add a connection; the key comes by prompt, file or descriptor", new_name,

@@ -23,7 +23,7 @@ static void warn_short(const struct invocation *in, const char *name, const stru
 			CRED_SHORT);
 }
 
-struct add {
+struct cred_add {
 	const char *payer;
 	bool sealed, replace, if_missing;
 	struct secret_source secret;
@@ -31,7 +31,7 @@ struct add {
 
 static int run_add(struct invocation *in, struct err *e)
 {
-	const struct add *o = in->options;
+	const struct cred_add *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	const char *name = arg(in, 0);
@@ -86,13 +86,13 @@ static int run_show(struct invocation *in, struct err *e)
 	return cli_show(in, &st, &credential, c.name, e);
 }
 
-struct rotate {
+struct cred_rotate {
 	struct secret_source secret;
 };
 
 static int run_rotate(struct invocation *in, struct err *e)
 {
-	const struct rotate *o = in->options;
+	const struct cred_rotate *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
@@ -116,13 +116,13 @@ static int run_payer(struct invocation *in, struct err *e)
 		buyer ? "each buyer supplies the value now" : "the stored value is used now");
 }
 
-struct set {
+struct cred_set {
 	const char *sealed;
 };
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	const struct set *o = in->options;
+	const struct cred_set *o = in->options;
 	STATE_AUTO st = {0};
 	struct cred c;
 	if (!o->sealed) {
@@ -157,14 +157,14 @@ static int need_both(
 	return err_hint(e, "evctl-cred %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
 }
 
-struct supply {
+struct cred_supply {
 	const char *expert, *buyer;
 	struct secret_source secret;
 };
 
 static int run_supply(struct invocation *in, struct err *e)
 {
-	const struct supply *o = in->options;
+	const struct cred_supply *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
@@ -177,13 +177,13 @@ static int run_supply(struct invocation *in, struct err *e)
 	return 0;
 }
 
-struct withdraw {
+struct cred_withdraw {
 	const char *expert, *buyer;
 };
 
 static int run_withdraw(struct invocation *in, struct err *e)
 {
-	const struct withdraw *o = in->options;
+	const struct cred_withdraw *o = in->options;
 	STATE_AUTO st = {0};
 	struct cred c;
 	if (need_both(in, o->expert, o->buyer, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
@@ -198,27 +198,29 @@ static const struct arg_spec name_arg[] = {{"NAME", NAME_CREDENTIAL, NULL, false
 static const struct arg_spec payer_args[] = {{"NAME", NAME_CREDENTIAL, NULL, false, false},
 	{"stored|buyer", NAME_WORD, "stored|buyer", false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	OPT_WORD(struct add, payer, "payer", "WHO", "stored (yours, the default) or buyer",
+	OPT_WORD(struct cred_add, payer, "payer", "WHO", "stored (yours, the default) or buyer",
 		"stored|buyer"),
-	OPT_FLAG(struct add, sealed, "sealed",
+	OPT_FLAG(struct cred_add, sealed, "sealed",
 		"the code gets a stand-in, the gate swaps the value in"),
-	OPT_FLAG(struct add, replace, "replace", "replace one of that name"),
-	OPT_FLAG(struct add, if_missing, "if-missing", "do nothing if there is one of that name"),
-	SECRET_OPTIONS(struct add), OPT_END(struct add)};
+	OPT_FLAG(struct cred_add, replace, "replace", "replace one of that name"),
+	OPT_FLAG(struct cred_add, if_missing, "if-missing",
+		"do nothing if there is one of that name"),
+	SECRET_OPTIONS(struct cred_add), OPT_END(struct cred_add)};
 static const struct option_spec rotate_options[] = {
-	SECRET_OPTIONS(struct rotate), OPT_END(struct rotate)};
+	SECRET_OPTIONS(struct cred_rotate), OPT_END(struct cred_rotate)};
 static const struct option_spec set_options[] = {
-	OPT_WORD(struct set, sealed, "sealed", "yes|no", "seal it, or stop that", "yes|no"),
-	OPT_END(struct set)};
+	OPT_WORD(struct cred_set, sealed, "sealed", "yes|no", "seal it, or stop that", "yes|no"),
+	OPT_END(struct cred_set)};
 static const struct option_spec supply_options[] = {
-	OPT_STR(struct supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
-	OPT_STR(struct supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
+	OPT_STR(struct cred_supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct cred_supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
 		.kind = NAME_BUYER),
-	SECRET_OPTIONS(struct supply), OPT_END(struct supply)};
+	SECRET_OPTIONS(struct cred_supply), OPT_END(struct cred_supply)};
 static const struct option_spec withdraw_options[] = {
-	OPT_STR(struct withdraw, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
-	OPT_STR(struct withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
-	OPT_END(struct withdraw)};
+	OPT_STR(struct cred_withdraw, expert, "expert", "E", "for this expert",
+		.kind = NAME_EXPERT),
+	OPT_STR(struct cred_withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
+	OPT_END(struct cred_withdraw)};
 
 static const struct verb verbs[] = {
 	{"add", "add a credential; the value comes by prompt, file or descriptor", new_name,

@@ -46,13 +46,13 @@ static void print_report(
 		in, "fixed%s%s", isatty(STDOUT_FILENO) ? "   " : "\t", json_string_value(word));
 }
 
-struct check {
+struct doctor_check {
 	bool fix;
 };
 
 static int run(struct invocation *in, struct err *e)
 {
-	const struct check *o = in->options;
+	const struct doctor_check *o = in->options;
 	JSON_AUTO rows = json_array();
 	JSON_AUTO fixed = json_array();
 	PLACE_AUTO place = {0};
@@ -68,7 +68,8 @@ static int run(struct invocation *in, struct err *e)
 }
 
 static const struct option_spec options[] = {
-	OPT_FLAG(struct check, fix, "fix", "mend what is safe to mend"), OPT_END(struct check)};
+	OPT_FLAG(struct doctor_check, fix, "fix", "mend what is safe to mend"),
+	OPT_END(struct doctor_check)};
 static const struct verb verbs[] = {{NULL, "", NULL, options, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl-doctor",

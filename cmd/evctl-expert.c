@@ -76,13 +76,13 @@ static int show_diff(const struct invocation *in, struct state *st, const char *
 	return 0;
 }
 
-struct show {
+struct expert_show {
 	bool diff;
 };
 
 static int run_show(struct invocation *in, struct err *e)
 {
-	const struct show *o = in->options;
+	const struct expert_show *o = in->options;
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
@@ -194,13 +194,13 @@ static int run_create(struct invocation *in, struct err *e)
 		m.ntools == 1 ? "" : "s", m.hosts.n, m.hosts.n == 1 ? "" : "s");
 }
 
-struct set {
+struct expert_set {
 	const char *dir;
 };
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	const struct set *o = in->options;
+	const struct expert_set *o = in->options;
 	STATE_AUTO st = {0};
 	MANIFEST_AUTO m = {0};
 	EXPERT_AUTO x = {0};
@@ -426,13 +426,13 @@ static const struct option_spec create_options[] = {
 	OPT_FLAG(struct create, if_missing, "if-missing", "do nothing if there is one already"),
 	OPT_END(struct create)};
 static const struct option_spec set_options[] = {
-	OPT_STR(struct set, dir, "dir", "DIR", "where its expert.yaml and code are now",
+	OPT_STR(struct expert_set, dir, "dir", "DIR", "where its expert.yaml and code are now",
 		.kind = NAME_DIR),
-	OPT_END(struct set)};
+	OPT_END(struct expert_set)};
 static const struct option_spec show_options[] = {
-	OPT_FLAG(struct show, diff, "diff",
+	OPT_FLAG(struct expert_show, diff, "diff",
 		"what differs between the published version and the draft"),
-	OPT_END(struct show)};
+	OPT_END(struct expert_show)};
 static const struct option_spec publish_options[] = {
 	OPT_FLAG(struct publish, force, "force", "publish in spite of a red verdict, flagged"),
 	OPT_END(struct publish)};

@@ -27,7 +27,7 @@ static void note_private(const struct invocation *in, const char *text, const st
 			r->connect_to, text);
 }
 
-struct add {
+struct host_add {
 	struct host host; /* all but name and port */
 	const char *bind, *ca_file;
 	bool if_missing;
@@ -35,7 +35,7 @@ struct add {
 
 static int run_add(struct invocation *in, struct err *e)
 {
-	const struct add *o = in->options;
+	const struct host_add *o = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
 	HOST_AUTO named = {0};
@@ -87,13 +87,13 @@ static int run_show(struct invocation *in, struct err *e)
 	return cli_show(in, &st, &host, arg(in, 0), e);
 }
 
-struct set {
+struct host_set {
 	const char *allow_private, *plain, *connect_to, *ca_file;
 };
 
 static int run_set(struct invocation *in, struct err *e)
 {
-	const struct set *o = in->options;
+	const struct host_set *o = in->options;
 	STATE_AUTO st = {0};
 	BUF_AUTO pem = {0};
 	BOUND_HOST_AUTO now = {0};
@@ -135,26 +135,27 @@ static int run_rm(struct invocation *in, struct err *e)
 static const struct arg_spec new_host[] = {{"HOST", NAME_NONE, NULL, false, false}, {NULL}};
 static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST, NULL, false, false}, {NULL}};
 static const struct option_spec add_options[] = {
-	OPT_STR(struct add, bind, "bind", "CRED", "the credential that it injects",
+	OPT_STR(struct host_add, bind, "bind", "CRED", "the credential that it injects",
 		.kind = NAME_CREDENTIAL),
-	OPT_FLAG(struct add, host.route.allow_private, "allow-private",
+	OPT_FLAG(struct host_add, host.route.allow_private, "allow-private",
 		"private addresses are fine"),
-	OPT_FLAG(struct add, host.plain, "plain", "keys may go over plain HTTP"),
-	OPT_STR(struct add, host.route.connect_to, "connect-to", "ADDR:PORT",
+	OPT_FLAG(struct host_add, host.plain, "plain", "keys may go over plain HTTP"),
+	OPT_STR(struct host_add, host.route.connect_to, "connect-to", "ADDR:PORT",
 		"connect there instead of looking the name up"),
-	OPT_STR(struct add, ca_file, "ca-file", "PEM",
+	OPT_STR(struct host_add, ca_file, "ca-file", "PEM",
 		"trust these certificates instead of the system's", .kind = NAME_FILE),
-	OPT_FLAG(struct add, if_missing, "if-missing", "do nothing if there is one already"),
-	OPT_END(struct add)};
+	OPT_FLAG(struct host_add, if_missing, "if-missing", "do nothing if there is one already"),
+	OPT_END(struct host_add)};
 static const struct option_spec set_options[] = {
-	OPT_WORD(struct set, allow_private, "allow-private", "yes|no", "private addresses are fine",
-		"yes|no"),
-	OPT_WORD(struct set, plain, "plain", "yes|no", "keys may go over plain HTTP", "yes|no"),
-	OPT_STR(struct set, connect_to, "connect-to", "ADDR:PORT",
+	OPT_WORD(struct host_set, allow_private, "allow-private", "yes|no",
+		"private addresses are fine", "yes|no"),
+	OPT_WORD(
+		struct host_set, plain, "plain", "yes|no", "keys may go over plain HTTP", "yes|no"),
+	OPT_STR(struct host_set, connect_to, "connect-to", "ADDR:PORT",
 		"connect there ('none': look the name up)"),
-	OPT_STR(struct set, ca_file, "ca-file", "PEM",
+	OPT_STR(struct host_set, ca_file, "ca-file", "PEM",
 		"trust these certificates ('none': the system's)", .kind = NAME_FILE),
-	OPT_END(struct set)};
+	OPT_END(struct host_set)};
 
 static const struct verb verbs[] = {{"add", "declare a host: NAME[:PORT] or *.NAME[:PORT]",
 					    new_host, add_options, NULL, run_add},

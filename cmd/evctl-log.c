@@ -98,13 +98,13 @@ static int show_input(struct state *st, const char *id, struct err *e)
 	return 0;
 }
 
-struct show {
+struct log_show {
 	bool input;
 };
 
 static int do_show(struct invocation *in, struct err *e)
 {
-	const struct show *o = in->options;
+	const struct log_show *o = in->options;
 	STATE_AUTO st = {0};
 	const char *id = arg(in, 0);
 	if (open_state(&st, in, e) < 0)
@@ -195,13 +195,13 @@ static int do_export(struct invocation *in, struct err *e)
 
 static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
 
-struct gc {
+struct log_gc {
 	int older;
 };
 
 static int do_gc(struct invocation *in, struct err *e)
 {
-	const struct gc *o = in->options;
+	const struct log_gc *o = in->options;
 	STATE_AUTO st = {0};
 	int64_t removed;
 	if (o->older < 0) {
@@ -227,8 +227,8 @@ static const struct option_spec runs_options[] = {
 	OPT_INT(struct runs, limit, "limit", "N", "only the newest N", 0, 1, 1000000000),
 	OPT_END(struct runs)};
 static const struct option_spec show_options[] = {
-	OPT_FLAG(struct show, input, "input", "show what the tool was given"),
-	OPT_END(struct show)};
+	OPT_FLAG(struct log_show, input, "input", "show what the tool was given"),
+	OPT_END(struct log_show)};
 static const struct option_spec audit_options[] = {
 	OPT_FLAG(struct audit, verify, "verify", "check that the chain holds"),
 	OPT_END(struct audit)};
@@ -239,9 +239,9 @@ static const struct option_spec export_options[] = {
 		"of this time (UTC) and later: 2026-01-31[T12:00:05Z]"),
 	OPT_END(struct export)};
 static const struct option_spec gc_options[] = {
-	OPT_INT(struct gc, older, "older", "DAYS", "of runs that ended so many days ago or before",
-		-1, 0, 36500),
-	OPT_END(struct gc)};
+	OPT_INT(struct log_gc, older, "older", "DAYS",
+		"of runs that ended so many days ago or before", -1, 0, 36500),
+	OPT_END(struct log_gc)};
 
 static const struct verb verbs[] = {
 	{"runs", "list runs, newest first", NULL, runs_options,

@@ -16,7 +16,7 @@
 
 /* ---- what is asked ------------------------------------------------------------------------- */
 
-struct order {
+struct run_order {
 	const char *input, *input_file, *calls, *buyer, *session, *outputs;
 	struct strv args;
 	int version, timeout;
@@ -25,7 +25,7 @@ struct order {
 
 static int check_combination(const struct invocation *in, struct err *e)
 {
-	const struct order *o = in->options;
+	const struct run_order *o = in->options;
 	const struct {
 		bool both;
 		const char *one, *other;
@@ -112,7 +112,7 @@ static int add_arg(json_t *o, const struct manifest_tool *t, const char *given, 
 }
 
 static int read_input(
-	const struct order *o, const struct manifest_tool *t, struct buf *b, struct err *e)
+	const struct run_order *o, const struct manifest_tool *t, struct buf *b, struct err *e)
 {
 	if (o->input_file)
 		return read_input_file(o->input_file, b, e);
@@ -163,7 +163,7 @@ static bool returned_nothing(const struct run_outcome *o)
 
 static void print_text(const struct invocation *in, const struct run_outcome *o)
 {
-	const struct order *given = in->options;
+	const struct run_order *given = in->options;
 	if (o->has_result) {
 		output_text(stdout, buf_str(&o->result), o->result.len);
 		if (o->is_json)
@@ -187,7 +187,7 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 /* A buyer gets the run's id and the word, and nothing more. */
 static int failure(struct invocation *in, const struct run_outcome *o, struct err *e)
 {
-	const struct order *given = in->options;
+	const struct run_order *given = in->options;
 	const char *buyer = given->buyer, *word = run_status_word(o->status);
 	in->exit_code = o->cancelled ? ERR_CANCELLED : run_exit_code(o->status);
 	if (o->status == RUN_OK || in->output == OUTPUT_JSON)
@@ -203,7 +203,7 @@ static int failure(struct invocation *in, const struct run_outcome *o, struct er
 
 static int write_outputs(const struct invocation *in, const struct run_outcome *o, struct err *e)
 {
-	const struct order *given = in->options;
+	const struct run_order *given = in->options;
 	if (!given->outputs || !o->nfiles)
 		return 0;
 	FD_AUTO dir = deliver_dir(given->outputs, true, e);
@@ -233,7 +233,7 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 
 static int hooks_of(struct live *to, const struct runner *r, struct run_hooks *h, struct err *e)
 {
-	const struct order *o = to->in->options;
+	const struct run_order *o = to->in->options;
 	*h = (struct run_hooks){.note = note, .ctx = to};
 	if (!o->debug)
 		return 0;
@@ -255,7 +255,7 @@ static int call(
 
 static int run_one(struct invocation *in, struct runner *r, struct err *e)
 {
-	const struct order *o = in->options;
+	const struct run_order *o = in->options;
 	struct live to = {.in = in};
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
@@ -340,7 +340,7 @@ static FILE *open_calls(const char *path, struct err *e)
 
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
 {
-	const struct order *o = in->options;
+	const struct run_order *o = in->options;
 	struct live to = {.in = in};
 	struct run_request like = {.signals = true};
 	char *line = NULL;
@@ -364,7 +364,7 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 
 static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 {
-	const struct order *o = in->options;
+	const struct run_order *o = in->options;
 	FILE *f = open_calls(o->calls, e);
 	if (!f)
 		return -1;
@@ -375,7 +375,7 @@ static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 
 static int run(struct invocation *in, struct err *e)
 {
-	const struct order *o = in->options;
+	const struct run_order *o = in->options;
 	STATE_AUTO st = {0};
 	struct run_who who = {.expert = arg(in, 0),
 		.buyer = o->buyer,
@@ -403,26 +403,26 @@ static int run(struct invocation *in, struct err *e)
 static const struct arg_spec args[] = {
 	{"E", NAME_EXPERT, NULL, false, false}, {"TOOL", NAME_TOOL, NULL, true, false}, {NULL}};
 static const struct option_spec options[] = {
-	OPT_STR(struct order, input, "input", "JSON", "the tool's input, one JSON object"),
-	OPT_STR(struct order, input_file, "input-file", "FILE",
+	OPT_STR(struct run_order, input, "input", "JSON", "the tool's input, one JSON object"),
+	OPT_STR(struct run_order, input_file, "input-file", "FILE",
 		"read the input from FILE ('-': stdin)", .kind = NAME_FILE),
-	OPT_LIST(struct order, args, "arg", "K=V",
+	OPT_LIST(struct run_order, args, "arg", "K=V",
 		"one member of the input; text, or JSON where the schema is not string"),
-	OPT_STR(struct order, calls, "calls", "FILE",
+	OPT_STR(struct run_order, calls, "calls", "FILE",
 		"many calls in one sandbox: a line {\"tool\", \"input\"} each ('-': stdin)",
 		.kind = NAME_FILE),
-	OPT_STR(struct order, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
-	OPT_STR(struct order, session, "session", "ID", "in a session that evctl-session started",
-		.kind = NAME_SESSION),
-	OPT_FLAG(struct order, draft, "draft", "run the draft"),
-	OPT_INT(struct order, version, "version", "N", "run this published version", EXPERT_DEFAULT,
-		1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
-	OPT_INT(struct order, timeout, "timeout", "S",
+	OPT_STR(struct run_order, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
+	OPT_STR(struct run_order, session, "session", "ID",
+		"in a session that evctl-session started", .kind = NAME_SESSION),
+	OPT_FLAG(struct run_order, draft, "draft", "run the draft"),
+	OPT_INT(struct run_order, version, "version", "N", "run this published version",
+		EXPERT_DEFAULT, 1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
+	OPT_INT(struct run_order, timeout, "timeout", "S",
 		"at most so many seconds (and the tool's own)", 0, 1, LIMIT_CALL_S),
-	OPT_STR(struct order, outputs, "outputs", "DIR", "copy the artifacts there too",
+	OPT_STR(struct run_order, outputs, "outputs", "DIR", "copy the artifacts there too",
 		.kind = NAME_DIR),
-	OPT_FLAG(struct order, debug, "debug", "show the log as it comes (drafts only)"),
-	OPT_END(struct order)};
+	OPT_FLAG(struct run_order, debug, "debug", "show the log as it comes (drafts only)"),
+	OPT_END(struct run_order)};
 
 static const struct verb verbs[] = {{NULL, NULL, args, options, NULL, run}, {NULL}};
 

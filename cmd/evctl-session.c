@@ -65,13 +65,13 @@ static int do_start(struct invocation *in, struct err *e)
 	return say_started(in, &s, e);
 }
 
-struct list {
+struct session_list {
 	bool all;
 };
 
 static int do_list(struct invocation *in, struct err *e)
 {
-	const struct list *o = in->options;
+	const struct session_list *o = in->options;
 	STATE_AUTO st = {0};
 	if (open_state(&st, in, e) < 0)
 		return -1;
@@ -109,7 +109,8 @@ static const struct option_spec start_options[] = {
 		1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
 	OPT_END(struct start)};
 static const struct option_spec list_options[] = {
-	OPT_FLAG(struct list, all, "all", "those that have ended, too"), OPT_END(struct list)};
+	OPT_FLAG(struct session_list, all, "all", "those that have ended, too"),
+	OPT_END(struct session_list)};
 
 static const struct verb verbs[] = {
 	{"start", "start a session and print its id", start_args, start_options,

@@ -9,9 +9,9 @@
 /* Where in HTML the text that was put out ends. */
 enum place { BETWEEN, IN_TAG, IN_QUOTES };
 
-struct scope {
+struct object_scope {
 	const json_t *object;
-	const struct scope *outer;
+	const struct object_scope *outer;
 };
 
 struct page {
@@ -41,7 +41,7 @@ static void put_literal(struct page *p, const char *s, size_t n)
 
 /* ---- values ---- */
 
-static const json_t *find(const struct scope *s, const char *name)
+static const json_t *find(const struct object_scope *s, const char *name)
 {
 	const json_t *v = NULL;
 	for (; s && !v; s = s->outer)
@@ -95,7 +95,7 @@ static void put_in_form(struct page *p, const json_t *v, const char *form)
 	fail(p);
 }
 
-static void put_hole(struct page *p, const struct scope *s, char *name)
+static void put_hole(struct page *p, const struct object_scope *s, char *name)
 {
 	char *form = strchr(name, ':');
 	if (form)
@@ -117,10 +117,10 @@ static void put_hole(struct page *p, const struct scope *s, char *name)
 
 /* ---- structure ---- */
 
-static const char *put_block(
-	struct page *p, const char *text, const char *end, const struct scope *s, bool shown);
+static const char *put_block(struct page *p, const char *text, const char *end,
+	const struct object_scope *s, bool shown);
 
-static void put_other(struct page *p, const char *name, const struct scope *s)
+static void put_other(struct page *p, const char *name, const struct object_scope *s)
 {
 	const struct template *t = p->all;
 	while (t->name && strcmp(t->name, name) != 0)
@@ -139,7 +139,7 @@ static void put_other(struct page *p, const char *name, const struct scope *s)
 
 /* A block within another, which has its end. */
 static const char *put_inner(
-	struct page *p, const char *text, const char *end, const struct scope *s, bool shown)
+	struct page *p, const char *text, const char *end, const struct object_scope *s, bool shown)
 {
 	const char *after = put_block(p, text, end, s, shown);
 	if (!after)
@@ -148,14 +148,14 @@ static const char *put_inner(
 }
 
 static const char *put_each(struct page *p, const char *text, const char *end,
-	const struct scope *s, const json_t *list)
+	const struct object_scope *s, const json_t *list)
 {
 	const char *after = text;
 	size_t i;
 	json_t *object;
 	json_array_foreach(list, i, object)
 	{
-		const struct scope inner = {object, s};
+		const struct object_scope inner = {object, s};
 		after = put_inner(p, text, end, &inner, true);
 	}
 	return i ? after : put_inner(p, text, end, s, false);
@@ -163,7 +163,7 @@ static const char *put_each(struct page *p, const char *text, const char *end,
 
 /* What stands between the braces, and what it opens. Where the text goes on. */
 static const char *put_mark(struct page *p, char *mark, const char *text, const char *end,
-	const struct scope *s, bool shown)
+	const struct object_scope *s, bool shown)
 {
 	char *name = mark + 1;
 	switch (*mark) {
@@ -186,7 +186,7 @@ static const char *put_mark(struct page *p, char *mark, const char *text, const 
 
 /* Up to its {{/}}: where the text goes on behind that. NULL: it goes on to the end. */
 static const char *put_block(
-	struct page *p, const char *text, const char *end, const struct scope *s, bool shown)
+	struct page *p, const char *text, const char *end, const struct object_scope *s, bool shown)
 {
 	char mark[64];
 	while (text < end) {
@@ -215,7 +215,7 @@ void template_render(
 	const struct template *all, const char *name, const json_t *model, struct buf *out)
 {
 	struct page p = {.all = all, .out = out};
-	put_other(&p, name, &(struct scope){model, NULL});
+	put_other(&p, name, &(struct object_scope){model, NULL});
 	buf_addc(out, '\n');
 	if (p.place != BETWEEN)
 		fail(&p);

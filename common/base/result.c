@@ -7,26 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cursor {
+struct repr_cursor {
 	const char *at, *end;
 	const char *why;
 	bool nul; /* a string held one */
 };
 
-static bool wrong(struct cursor *c, const char *why)
+static bool wrong(struct repr_cursor *c, const char *why)
 {
 	if (!c->why)
 		c->why = why;
 	return false;
 }
 
-static void skip_space(struct cursor *c)
+static void skip_space(struct repr_cursor *c)
 {
 	while (c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at)
 		c->at++;
 }
 
-static bool take(struct cursor *c, char want)
+static bool take(struct repr_cursor *c, char want)
 {
 	if (c->at >= c->end || *c->at != want)
 		return false;
@@ -34,7 +34,7 @@ static bool take(struct cursor *c, char want)
 	return true;
 }
 
-static bool hex4(struct cursor *c, unsigned *out)
+static bool hex4(struct repr_cursor *c, unsigned *out)
 {
 	*out = 0;
 	for (int i = 0; i < 4; i++, c->at++) {
@@ -49,7 +49,7 @@ static bool hex4(struct cursor *c, unsigned *out)
 }
 
 /* After the backslash. */
-static bool escape(struct cursor *c)
+static bool escape(struct repr_cursor *c)
 {
 	unsigned hi, lo;
 	if (c->at < c->end && *c->at && strchr("\"\\/bfnrt", *c->at)) {
@@ -68,7 +68,7 @@ static bool escape(struct cursor *c)
 	return true;
 }
 
-static bool string(struct cursor *c)
+static bool string(struct repr_cursor *c)
 {
 	if (!take(c, '"'))
 		return wrong(c, "the result is not JSON");
@@ -87,7 +87,7 @@ static bool string(struct cursor *c)
 	return wrong(c, "the result ends in a string");
 }
 
-static size_t digits(struct cursor *c)
+static size_t digits(struct repr_cursor *c)
 {
 	const char *start = c->at;
 	while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
@@ -110,7 +110,7 @@ static bool in_range(const char *start, size_t n, bool real)
 	return errno == 0;
 }
 
-static bool number(struct cursor *c)
+static bool number(struct repr_cursor *c)
 {
 	const char *start = c->at;
 	bool real = false;
@@ -136,7 +136,7 @@ static bool number(struct cursor *c)
 	return true;
 }
 
-static bool word(struct cursor *c, const char *w)
+static bool word(struct repr_cursor *c, const char *w)
 {
 	size_t n = strlen(w);
 	if ((size_t)(c->end - c->at) < n || memcmp(c->at, w, n) != 0)
@@ -145,7 +145,7 @@ static bool word(struct cursor *c, const char *w)
 	return true;
 }
 
-static bool scalar(struct cursor *c)
+static bool scalar(struct repr_cursor *c)
 {
 	if (c->at >= c->end)
 		return wrong(c, "the result ends too early");
@@ -165,7 +165,7 @@ static bool scalar(struct cursor *c)
 
 /* After '{' or ',' in an object: the key and its colon. Few readers of JSON take a key with a NUL.
  */
-static bool key(struct cursor *c)
+static bool key(struct repr_cursor *c)
 {
 	skip_space(c);
 	c->nul = false;
@@ -181,7 +181,7 @@ static bool key(struct cursor *c)
  * One value, with the open brackets on a stack of their own, so that nesting costs no stack of
  * ours.
  */
-static bool value(struct cursor *c)
+static bool value(struct repr_cursor *c)
 {
 	char open[RESULT_MAX_DEPTH];
 	size_t depth = 0;
@@ -219,7 +219,7 @@ static bool value(struct cursor *c)
 
 const char *result_json(const char *p, size_t n)
 {
-	struct cursor c = {.at = p, .end = p + n};
+	struct repr_cursor c = {.at = p, .end = p + n};
 	if (!text_is_utf8(p, n))
 		return "the result is not UTF-8";
 	if (!value(&c))

@@ -172,7 +172,7 @@ static bool inside_gzip(const struct leak *l, const struct buf *body)
 	if (body->len < 18 || memcmp(body->data, "\x1f\x8b\x08", 3) != 0)
 		return false;
 	struct search w = {.s.l = l, .out.limit = (size_t)1 << 20};
-	struct coding *d = coding_new(CODING_GZIP);
+	struct decoding *d = coding_new(CODING_GZIP);
 	if (!d)
 		return true;
 	bool stopped = coding_push(d, body->data, body->len, search_piece, &w) < 0;

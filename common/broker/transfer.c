@@ -146,7 +146,7 @@ struct exchange {
 	const struct transfer_request *q;
 	struct transfer_answer *a;
 	const struct scrub *scrub;
-	struct coding *decode;
+	struct decoding *decode;
 	size_t sent;
 	bool too_large;	  /* over the cap */
 	bool encoded;	  /* in a coding that cannot be undone */

@@ -15,9 +15,9 @@
 #define SLOTS 1024
 #define DAYS 90
 
-struct entry {
+struct leaf_entry {
 	struct http_leaf leaf;
-	struct entry *next;
+	struct leaf_entry *next;
 	char name[HOST_MAX];
 };
 
@@ -27,7 +27,7 @@ struct ca {
 	gnutls_x509_crt_t cert;
 	gnutls_datum_t pem;
 	pthread_mutex_t lock;
-	struct entry *slot[SLOTS];
+	struct leaf_entry *slot[SLOTS];
 	size_t n;
 };
 
@@ -77,7 +77,7 @@ static void drop_leaves(struct ca *ca)
 {
 	for (size_t i = 0; i < SLOTS; i++) {
 		while (ca->slot[i]) {
-			struct entry *gone = ca->slot[i];
+			struct leaf_entry *gone = ca->slot[i];
 			ca->slot[i] = gone->next;
 			gnutls_pcert_deinit(&gone->leaf.cert);
 			free(gone);
@@ -155,7 +155,7 @@ static int sign_leaf(struct ca *ca, gnutls_x509_crt_t crt, const char *name)
 	return gnutls_x509_crt_sign2(crt, ca->cert, ca->key, GNUTLS_DIG_SHA256, 0);
 }
 
-static int make_leaf(struct ca *ca, struct entry *en)
+static int make_leaf(struct ca *ca, struct leaf_entry *en)
 {
 	gnutls_x509_crt_t crt;
 	if (gnutls_x509_crt_init(&crt) < 0)
@@ -176,13 +176,13 @@ static size_t slot_of(const char *name)
 	return h % SLOTS;
 }
 
-static struct entry *find_or_make(struct ca *ca, const char *name)
+static struct leaf_entry *find_or_make(struct ca *ca, const char *name)
 {
-	struct entry **slot = &ca->slot[slot_of(name)];
-	for (struct entry *en = *slot; en; en = en->next)
+	struct leaf_entry **slot = &ca->slot[slot_of(name)];
+	for (struct leaf_entry *en = *slot; en; en = en->next)
 		if (strcmp(en->name, name) == 0)
 			return en;
-	struct entry *en =
+	struct leaf_entry *en =
 		ca->n < LEAVES_MAX && strlen(name) < HOST_MAX ? calloc(1, sizeof *en) : NULL;
 	if (!en)
 		return NULL;
@@ -201,7 +201,7 @@ struct http_leaf *ca_leaf(void *arg, const char *name)
 {
 	struct ca *ca = arg;
 	pthread_mutex_lock(&ca->lock);
-	struct entry *en = find_or_make(ca, name);
+	struct leaf_entry *en = find_or_make(ca, name);
 	pthread_mutex_unlock(&ca->lock);
 	return en ? &en->leaf : NULL;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-struct coding {
+struct decoding {
 	z_stream z;
 	enum coding_kind kind;
 	bool started; /* deflate: zlib's wrapping or none has been told apart */
@@ -34,9 +34,9 @@ enum coding_kind coding_of(const struct http_field *field, size_t n)
 	return seen > 1 ? CODING_UNKNOWN : kind;
 }
 
-struct coding *coding_new(enum coding_kind kind)
+struct decoding *coding_new(enum coding_kind kind)
 {
-	struct coding *d = calloc(1, sizeof *d);
+	struct decoding *d = calloc(1, sizeof *d);
 	if (!d)
 		return NULL;
 	d->kind = kind;
@@ -47,7 +47,7 @@ struct coding *coding_new(enum coding_kind kind)
 	return d;
 }
 
-void coding_free(struct coding **d)
+void coding_free(struct decoding **d)
 {
 	if (!*d)
 		return;
@@ -57,20 +57,20 @@ void coding_free(struct coding **d)
 	*d = NULL;
 }
 
-bool coding_ended(const struct coding *d)
+bool coding_ended(const struct decoding *d)
 {
 	return d->ended || (d->z.total_in == 0 && !d->started);
 }
 
 /* Some servers send "deflate" without zlib's two bytes of wrapping, against the standard. */
-static void start(struct coding *d, unsigned char first)
+static void start(struct decoding *d, unsigned char first)
 {
 	d->started = true;
 	if (d->kind == CODING_DEFLATE && (first & 0x0f) != 8)
 		inflateReset2(&d->z, -15);
 }
 
-int coding_push(struct coding *d, const void *p, size_t n,
+int coding_push(struct decoding *d, const void *p, size_t n,
 	int (*take)(void *arg, const void *p, size_t n), void *arg)
 {
 	if (!n)

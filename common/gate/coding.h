@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-struct coding;
+struct decoding;
 
 enum coding_kind { CODING_NONE, CODING_GZIP, CODING_DEFLATE, CODING_UNKNOWN };
 
@@ -18,14 +18,14 @@ enum coding_kind coding_kind(struct http_text value);
 /* What a head's fields say. Named twice, nobody can say what it is: UNKNOWN. */
 enum coding_kind coding_of(const struct http_field *field, size_t n);
 
-struct coding *coding_new(enum coding_kind kind); /* GZIP or DEFLATE */
-void coding_free(struct coding **d);
+struct decoding *coding_new(enum coding_kind kind); /* GZIP or DEFLATE */
+void coding_free(struct decoding **d);
 /*
  * Decodes p[0..n), handing the output on in pieces. 0; -1 when it is malformed or take() said -1.
  */
-int coding_push(struct coding *d, const void *p, size_t n,
+int coding_push(struct decoding *d, const void *p, size_t n,
 	int (*take)(void *arg, const void *p, size_t n), void *arg);
 /* The stream had its proper end. */
-bool coding_ended(const struct coding *d);
+bool coding_ended(const struct decoding *d);
 
 #endif

@@ -17,7 +17,7 @@ struct pattern {
 	int next; /* in its bucket, -1 ends */
 };
 
-struct text {
+struct leak_text {
 	uint8_t *p;
 	size_t n;
 };
@@ -32,7 +32,7 @@ struct leak {
 	/* Until the seal: where forms are made. */
 	uint8_t *scratch, *stars;
 	size_t room; /* the longest value that fits */
-	struct text find, put;
+	struct leak_text find, put;
 };
 
 struct leak *leak_new(void)
@@ -68,12 +68,12 @@ bool leak_empty(const struct leak *l)
 
 /* ---- forms ---- */
 
-static void put(struct text *t, uint8_t c)
+static void put(struct leak_text *t, uint8_t c)
 {
 	t->p[t->n++] = c;
 }
 
-static void put_hex(struct text *t, uint8_t c, bool upper)
+static void put_hex(struct leak_text *t, uint8_t c, bool upper)
 {
 	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
 	put(t, (uint8_t)digits[c >> 4]);
@@ -88,7 +88,7 @@ static bool is_alnum(uint8_t c)
 /* How a form is made: an encoder, and what varies in it. */
 struct form {
 	unsigned kind;
-	void (*encode)(const struct form *f, const uint8_t *v, size_t n, struct text *out);
+	void (*encode)(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out);
 	const char *safe; /* percent: left alone beside letters and digits; NULL encodes all */
 	bool upper;	  /* hex digits */
 	bool plus;	  /* percent: a space becomes '+' */
@@ -102,21 +102,21 @@ struct form {
 	const char *const *names; /* entities: of & < > " ' in turn */
 };
 
-static void encode_raw(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_raw(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	(void)f;
 	for (size_t i = 0; i < n; i++)
 		put(out, v[i]);
 }
 
-static void encode_lower(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_lower(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	(void)f;
 	for (size_t i = 0; i < n; i++)
 		put(out, v[i] >= 'A' && v[i] <= 'Z' ? v[i] + 32 : v[i]);
 }
 
-static void encode_percent(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_percent(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (f->safe && (is_alnum(v[i]) || (v[i] && strchr(f->safe, v[i])))) {
@@ -131,7 +131,7 @@ static void encode_percent(const struct form *f, const uint8_t *v, size_t n, str
 }
 
 /* Only the characters that the value alone decides; its neighbours share the others. */
-static void encode_base64(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_base64(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	const char *abc =
 		f->url ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -145,7 +145,7 @@ static void encode_base64(const struct form *f, const uint8_t *v, size_t n, stru
 	}
 }
 
-static void encode_hex(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_hex(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (i && f->between)
@@ -154,7 +154,7 @@ static void encode_hex(const struct form *f, const uint8_t *v, size_t n, struct 
 	}
 }
 
-static void put_u(struct text *out, unsigned unit, bool upper)
+static void put_u(struct leak_text *out, unsigned unit, bool upper)
 {
 	put(out, '\\');
 	put(out, 'u');
@@ -170,7 +170,7 @@ static size_t utf8_at(const uint8_t *v, size_t n, uint32_t *cp)
 	return *cp < TEXT_BAD_BYTE ? (size_t)(p - from) : 0;
 }
 
-static size_t json_wide(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static size_t json_wide(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	uint32_t cp;
 	size_t len = f->ascii ? utf8_at(v, n, &cp) : 0;
@@ -187,7 +187,7 @@ static size_t json_wide(const struct form *f, const uint8_t *v, size_t n, struct
 	return len;
 }
 
-static void encode_json(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_json(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
 	for (size_t i = 0; i < n;) {
@@ -208,13 +208,13 @@ static void encode_json(const struct form *f, const uint8_t *v, size_t n, struct
 	}
 }
 
-static void put_unit(const struct form *f, unsigned unit, struct text *out)
+static void put_unit(const struct form *f, unsigned unit, struct leak_text *out)
 {
 	put(out, (uint8_t)(f->big ? unit >> 8 : unit));
 	put(out, (uint8_t)(f->big ? unit : unit >> 8));
 }
 
-static void encode_utf16(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_utf16(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	for (size_t i = 0; i < n;) {
 		uint32_t cp;
@@ -231,7 +231,7 @@ static void encode_utf16(const struct form *f, const uint8_t *v, size_t n, struc
 }
 
 /* HTML's and XML's escapes; a name of NULL leaves the character as it is. */
-static void encode_entities(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_entities(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	static const char escaped[] = "&<>\"'";
 	for (size_t i = 0; i < n; i++) {
@@ -249,7 +249,7 @@ static void encode_entities(const struct form *f, const uint8_t *v, size_t n, st
 }
 
 /* A quote is doubled, as in a field of CSV, or in a text of SQL. */
-static void encode_doubled(const struct form *f, const uint8_t *v, size_t n, struct text *out)
+static void encode_doubled(const struct form *f, const uint8_t *v, size_t n, struct leak_text *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		put(out, v[i]);
@@ -318,7 +318,7 @@ static const struct form forms[] = {
 /* ---- building ---- */
 
 /* One value's forms are often the same; those of different values hardly ever. */
-static bool have(const struct leak *l, size_t from, const struct text *t)
+static bool have(const struct leak *l, size_t from, const struct leak_text *t)
 {
 	for (size_t i = from; i < l->n; i++)
 		if (l->pat[i].len == t->n && memcmp(l->pat[i].find, t->p, t->n) == 0)
@@ -327,7 +327,8 @@ static bool have(const struct leak *l, size_t from, const struct text *t)
 }
 
 /* What stands for the form when nothing is given: asterisks, in base64 and hex encoded ones. */
-static void mask(const struct form *f, const uint8_t *stars, size_t n, struct text *t, size_t want)
+static void mask(
+	const struct form *f, const uint8_t *stars, size_t n, struct leak_text *t, size_t want)
 {
 	t->n = 0;
 	if (f->kind == LEAK_BASE64 || f->kind == LEAK_HEX)
@@ -339,7 +340,7 @@ static void mask(const struct form *f, const uint8_t *stars, size_t n, struct te
 }
 
 static int add_pattern(
-	struct leak *l, unsigned id, const struct text *find, const struct text *put_)
+	struct leak *l, unsigned id, const struct leak_text *find, const struct leak_text *put_)
 {
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 32;
@@ -371,8 +372,8 @@ static int make_scratch(struct leak *l, size_t n)
 		l->room = 0;
 		return -1;
 	}
-	l->find = (struct text){l->scratch, 0};
-	l->put = (struct text){l->scratch + l->room * 6, 0};
+	l->find = (struct leak_text){l->scratch, 0};
+	l->put = (struct leak_text){l->scratch + l->room * 6, 0};
 	l->stars = l->scratch + l->room * 12;
 	memset(l->stars, '*', n);
 	return 0;
@@ -473,12 +474,13 @@ int leak_seal(struct leak *l)
 /* ---- finding ---- */
 
 /* What stands at one place: the longest whole pattern, and whether one may still be coming. */
-struct place {
+struct leak_place {
 	const struct pattern *whole;
 	bool partly;
 };
 
-static void try_pattern(const struct pattern *pat, const uint8_t *p, size_t n, struct place *at)
+static void try_pattern(
+	const struct pattern *pat, const uint8_t *p, size_t n, struct leak_place *at)
 {
 	size_t len = pat->len < n ? pat->len : n;
 	if (memcmp(pat->find, p, len) != 0)
@@ -489,9 +491,9 @@ static void try_pattern(const struct pattern *pat, const uint8_t *p, size_t n, s
 		at->whole = pat;
 }
 
-static struct place look_at(const struct leak *l, const uint8_t *p, size_t n)
+static struct leak_place look_at(const struct leak *l, const uint8_t *p, size_t n)
 {
-	struct place at = {0};
+	struct leak_place at = {0};
 	if (n < KEY_LEN) {
 		for (size_t i = 0; l->first[*p] && i < l->n; i++)
 			try_pattern(&l->pat[i], p, n, &at);
@@ -506,8 +508,8 @@ static struct place look_at(const struct leak *l, const uint8_t *p, size_t n)
 }
 
 /* The first place from `from` on where something begins; n when there is none. */
-static size_t next_place(
-	const struct leak *l, const uint8_t *p, size_t n, size_t from, bool whole, struct place *at)
+static size_t next_place(const struct leak *l, const uint8_t *p, size_t n, size_t from, bool whole,
+	struct leak_place *at)
 {
 	size_t i = from;
 	while (i < n) {
@@ -525,7 +527,7 @@ bool leak_find(const struct leak *l, const void *p, size_t n, unsigned *id)
 {
 	if (leak_empty(l))
 		return false;
-	struct place at;
+	struct leak_place at;
 	if (next_place(l, p, n, 0, true, &at) == n)
 		return false;
 	if (id)
@@ -536,7 +538,7 @@ bool leak_find(const struct leak *l, const void *p, size_t n, unsigned *id)
 size_t leak_next(
 	const struct leak *l, const void *p, size_t n, size_t from, size_t *len, unsigned *id)
 {
-	struct place at = {0};
+	struct leak_place at = {0};
 	size_t i = leak_empty(l) ? n : next_place(l, p, n, from, true, &at);
 	if (i < n) {
 		*len = at.whole->len;
@@ -550,7 +552,7 @@ size_t leak_replace(const struct leak *l, void *p, size_t n)
 	size_t hits = 0;
 	if (leak_empty(l))
 		return 0;
-	struct place at;
+	struct leak_place at;
 	for (size_t i = 0; (i = next_place(l, p, n, i, true, &at)) < n; i += at.whole->len) {
 		memcpy((uint8_t *)p + i, at.whole->put, at.whole->len);
 		hits++;
@@ -568,7 +570,7 @@ static int pass_on(struct leak_stream *s, const uint8_t *p, size_t n, bool final
 	struct buf *out, size_t *left, unsigned *id)
 {
 	size_t done = 0;
-	struct place at;
+	struct leak_place at;
 	for (;;) {
 		size_t i = next_place(s->l, p, n, done, final, &at);
 		buf_add(out, p + done, i - done);

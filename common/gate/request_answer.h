@@ -17,7 +17,7 @@ struct request_answer {
 	bool as_it_came;
 	int64_t left; /* of an answer with a length, else -1 */
 	uint64_t got; /* bytes, decoded */
-	struct coding *decode;
+	struct decoding *decode;
 	struct leak_stream unswap;
 };
 

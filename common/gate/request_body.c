@@ -150,7 +150,7 @@ static int search_unpacked(void *arg, const void *p, size_t n)
 static int guard_packed(struct request_body *b, enum coding_kind kind)
 {
 	struct unpack u = {.search.l = b->guard.l, .limit = b->ready.len * PACKED_RATIO + 65536};
-	struct coding *d = coding_new(kind);
+	struct decoding *d = coding_new(kind);
 	if (!d)
 		return refuse_memory(b->no);
 	int rc = coding_push(d, buf_str(&b->ready), b->ready.len, search_unpacked, &u);

@@ -12,16 +12,6 @@
 #define PATH_MAX_BYTES 4000
 #define LIST_MAX 10000
 
-struct source {
-	const char *what;
-	struct err *e;
-};
-
-static int no_memory(const struct source *s)
-{
-	return err_set(s->e, ERR_FAIL, "out of memory");
-}
-
 static void grants_free(struct apply_connection *c)
 {
 	for (size_t i = 0; i < c->ngrants; i++) {
@@ -77,7 +67,7 @@ void applyfile_free(struct applyfile *a)
 enum { OPTIONAL = 0, REQUIRED = 1 };
 
 /* The value of a field, NULL if it isn't there; an error at the entry if it must be. */
-static const struct doc *field(const struct source *s, const struct doc *map, const char *owner,
+static const struct doc *field(const struct doc_source *s, const struct doc *map, const char *owner,
 	const char *name, int required)
 {
 	const struct doc *d = doc_get(map, name, NULL);
@@ -86,12 +76,12 @@ static const struct doc *field(const struct source *s, const struct doc *map, co
 	return d;
 }
 
-static int bad(const struct source *s, const struct doc *at, const char *name, const char *rule)
+static int bad(const struct doc_source *s, const struct doc *at, const char *name, const char *rule)
 {
 	return doc_fail(s->what, at, s->e, "%s must be %s", name, rule);
 }
 
-static int read_text(const struct source *s, const struct doc *map, const char *owner,
+static int read_text(const struct doc_source *s, const struct doc *map, const char *owner,
 	const char *name, int required, char **out)
 {
 	const struct doc *d = field(s, map, owner, name, required);
@@ -103,8 +93,8 @@ static int read_text(const struct source *s, const struct doc *map, const char *
 }
 
 /* Certificates: a file's path, or (as an export writes them) the PEM text itself. */
-static int read_ca(
-	const struct source *s, const struct doc *map, const char *owner, char **file, char **pem)
+static int read_ca(const struct doc_source *s, const struct doc *map, const char *owner,
+	char **file, char **pem)
 {
 	const struct doc *d = doc_get(map, "ca", NULL);
 	if (read_text(s, map, owner, "ca_file", OPTIONAL, file) < 0)
@@ -115,7 +105,7 @@ static int read_ca(
 }
 
 /* A word that a rule has to like. */
-static int read_word(const struct source *s, const struct doc *map, const char *owner,
+static int read_word(const struct doc_source *s, const struct doc *map, const char *owner,
 	const char *name, int required, bool (*ok)(const char *), const char *rule, char **out)
 {
 	if (read_text(s, map, owner, name, required, out) < 0)
@@ -125,14 +115,14 @@ static int read_word(const struct source *s, const struct doc *map, const char *
 	return 0;
 }
 
-static int read_flag(const struct source *s, const struct doc *map, const char *name, bool *out)
+static int read_flag(const struct doc_source *s, const struct doc *map, const char *name, bool *out)
 {
 	const struct doc *d = doc_get(map, name, NULL);
 	return d ? doc_bool(s->what, d, name, out, s->e) : 0;
 }
 
 static int read_answer(
-	const struct source *s, const struct doc *map, const char *name, enum apply_answer *out)
+	const struct doc_source *s, const struct doc *map, const char *name, enum apply_answer *out)
 {
 	bool yes = false;
 	*out = APPLY_UNSAID;
@@ -187,7 +177,7 @@ static const char *const name_rule =
 
 /* --- entries --- */
 
-static int read_route(const struct source *s, const struct doc *d, const char *owner,
+static int read_route(const struct doc_source *s, const struct doc *d, const char *owner,
 	struct route *r, char **ca_file)
 {
 	char *to = NULL, *pem = NULL;
@@ -202,7 +192,7 @@ static int read_route(const struct source *s, const struct doc *d, const char *o
 	return rc;
 }
 
-static int read_host(const struct source *s, const struct doc *d, void *entry)
+static int read_host(const struct doc_source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {
 		"host", "bind", "allow_private", "plain", "connect_to", "ca_file", "ca", NULL};
@@ -220,7 +210,7 @@ static int read_host(const struct source *s, const struct doc *d, void *entry)
 }
 
 /* People will try; the file is for version control, so the value must not get that far. */
-static int refuse_values(const struct source *s, const struct doc *d)
+static int refuse_values(const struct doc_source *s, const struct doc *d)
 {
 	static const char *const words[] = {
 		"value", "secret", "key", "token", "password", "from_file", NULL};
@@ -235,7 +225,7 @@ static int refuse_values(const struct source *s, const struct doc *d)
 	return 0;
 }
 
-static int read_credential(const struct source *s, const struct doc *d, void *entry)
+static int read_credential(const struct doc_source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {"name", "payer", "sealed", NULL};
 	struct apply_credential *c = entry;
@@ -251,7 +241,7 @@ static int read_credential(const struct source *s, const struct doc *d, void *en
 	return read_answer(s, d, "sealed", &c->sealed);
 }
 
-static int read_expert(const struct source *s, const struct doc *d, void *entry)
+static int read_expert(const struct doc_source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {"name", "dir", "hosts", "published", NULL};
 	struct apply_expert *x = entry;
@@ -268,7 +258,7 @@ static int read_expert(const struct source *s, const struct doc *d, void *entry)
 	return hosts ? doc_words(s->what, hosts, "hosts", WORD_MAX, false, &x->hosts, s->e) : 0;
 }
 
-static int read_grant(const struct source *s, const struct doc *d, void *entry)
+static int read_grant(const struct doc_source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {"expert", "payer", NULL};
 	struct apply_grant *g = entry;
@@ -286,7 +276,7 @@ static int read_grant(const struct source *s, const struct doc *d, void *entry)
 struct section {
 	const char *name;
 	size_t size;
-	int (*read)(const struct source *, const struct doc *, void *entry);
+	int (*read)(const struct doc_source *, const struct doc *, void *entry);
 	const char *key; /* the field that is the name */
 };
 
@@ -303,14 +293,14 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Names the first entry whose name an earlier one has. */
-static int check_names(const struct source *s, const struct section *sec, const struct doc *list,
-	const char *entries)
+static int check_names(const struct doc_source *s, const struct section *sec,
+	const struct doc *list, const char *entries)
 {
 	char shown[TEXT_SHOWN_MAX];
 	size_t again = SIZE_MAX, first = 0;
 	struct named *v = calloc(list->n + 1, sizeof *v);
 	if (!v)
-		return no_memory(s);
+		return doc_no_memory(s);
 	for (size_t i = 0; i < list->n; i++)
 		v[i] = (struct named){*(char *const *)(entries + i * sec->size), i};
 	qsort(v, list->n, sizeof *v, by_name);
@@ -329,8 +319,8 @@ static int check_names(const struct source *s, const struct section *sec, const 
 }
 
 /* *n counts entries that may be half read, so that they are freed whatever happens. */
-static int read_section(const struct source *s, const struct section *sec, const struct doc *map,
-	bool *has, void **entries, size_t *n)
+static int read_section(const struct doc_source *s, const struct section *sec,
+	const struct doc *map, bool *has, void **entries, size_t *n)
 {
 	const struct doc *list = doc_get(map, sec->name, NULL);
 	*has = list != NULL;
@@ -344,7 +334,7 @@ static int read_section(const struct source *s, const struct section *sec, const
 			s->what, list, s->e, "%s is too long: at most %d", sec->name, LIST_MAX);
 	*entries = calloc(list->n + 1, sec->size);
 	if (!*entries)
-		return no_memory(s);
+		return doc_no_memory(s);
 	for (size_t i = 0; i < list->n; i++) {
 		*n = i + 1;
 		if (sec->read(s, list->v[i], (char *)*entries + i * sec->size) < 0)
@@ -353,7 +343,7 @@ static int read_section(const struct source *s, const struct section *sec, const
 	return check_names(s, sec, list, *entries);
 }
 
-static int read_grants(const struct source *s, const struct doc *d, struct apply_connection *c)
+static int read_grants(const struct doc_source *s, const struct doc *d, struct apply_connection *c)
 {
 	static const struct section grants = {
 		"grants", sizeof(struct apply_grant), read_grant, "expert"};
@@ -363,7 +353,7 @@ static int read_grants(const struct source *s, const struct doc *d, struct apply
 	return rc;
 }
 
-static int read_connection(const struct source *s, const struct doc *d, void *entry)
+static int read_connection(const struct doc_source *s, const struct doc *d, void *entry)
 {
 	static const char *const fields[] = {"name", "hosts", "env", "auth", "allow_private",
 		"connect_to", "ca_file", "ca", "grants", NULL};
@@ -387,7 +377,7 @@ static int read_connection(const struct source *s, const struct doc *d, void *en
 	return read_grants(s, d, c);
 }
 
-static int read_file(const struct source *s, const struct doc *d, struct applyfile *a)
+static int read_file(const struct doc_source *s, const struct doc *d, struct applyfile *a)
 {
 	static const char *const fields[] = {
 		"hosts", "credentials", "experts", "connections", NULL};
@@ -413,7 +403,7 @@ static int read_file(const struct source *s, const struct doc *d, struct applyfi
 int applyfile_parse(struct applyfile *a, const char *path_for_messages, const void *bytes, size_t n,
 	struct err *e)
 {
-	struct source s = {path_for_messages, e};
+	struct doc_source s = {path_for_messages, e};
 	DOC_AUTO d = doc_parse(path_for_messages, bytes, n, APPLYFILE_MAX_BYTES, e);
 	if (d && read_file(&s, d, a) == 0)
 		return 0;

@@ -27,6 +27,11 @@ void doc_free_auto(struct doc **d)
 	doc_free(*d);
 }
 
+int doc_no_memory(const struct doc_source *s)
+{
+	return err_set(s->e, ERR_FAIL, "out of memory");
+}
+
 int doc_fail(const char *what, const struct doc *at, struct err *e, const char *fmt, ...)
 {
 	char cause[sizeof e->msg / 2];
@@ -38,7 +43,7 @@ int doc_fail(const char *what, const struct doc *at, struct err *e, const char *
 }
 
 /* What is being parsed, and the way down to where we are. */
-struct build {
+struct doc_build {
 	const char *what;
 	yaml_parser_t yaml;
 	struct doc *open[DOC_MAX_DEPTH];
@@ -46,13 +51,13 @@ struct build {
 	struct doc *root;
 };
 
-static int fail_at(const struct build *b, yaml_mark_t m, struct err *e, const char *cause)
+static int fail_at(const struct doc_build *b, yaml_mark_t m, struct err *e, const char *cause)
 {
 	return err_set(e, ERR_USAGE, "%s:%zu:%zu: %s", b->what, m.line + 1, m.column + 1, cause);
 }
 
 /* libyaml gives a byte offset, and no mark, for bytes that are no characters. */
-static int fail_reader(const struct build *b, const char *bytes, size_t n, struct err *e)
+static int fail_reader(const struct doc_build *b, const char *bytes, size_t n, struct err *e)
 {
 	size_t off = b->yaml.problem_offset < n ? b->yaml.problem_offset : n;
 	size_t line = 1, col = 1;
@@ -68,7 +73,7 @@ static int fail_reader(const struct build *b, const char *bytes, size_t n, struc
 		control ? "control characters are not allowed" : "not valid UTF-8");
 }
 
-static int fail_yaml(const struct build *b, const char *bytes, size_t n, struct err *e)
+static int fail_yaml(const struct doc_build *b, const char *bytes, size_t n, struct err *e)
 {
 	const yaml_parser_t *y = &b->yaml;
 	if (y->error == YAML_MEMORY_ERROR)
@@ -106,7 +111,7 @@ static int push(struct doc *list, struct doc *d)
 }
 
 /* Hangs d where we are; it is freed if it can't be. */
-static int add(struct build *b, struct doc *d, yaml_mark_t m, struct err *e)
+static int add(struct doc_build *b, struct doc *d, yaml_mark_t m, struct err *e)
 {
 	struct doc *up = b->depth ? b->open[b->depth - 1] : NULL;
 	int rc = 0;
@@ -123,7 +128,7 @@ static int add(struct build *b, struct doc *d, yaml_mark_t m, struct err *e)
 	return rc;
 }
 
-static int open_node(struct build *b, enum doc_kind kind, yaml_mark_t m, struct err *e)
+static int open_node(struct doc_build *b, enum doc_kind kind, yaml_mark_t m, struct err *e)
 {
 	if (b->depth == DOC_MAX_DEPTH)
 		return fail_at(b, m, e, "nested too deeply: at most 64 levels");
@@ -134,7 +139,7 @@ static int open_node(struct build *b, enum doc_kind kind, yaml_mark_t m, struct 
 	return 0;
 }
 
-static int add_scalar(struct build *b, const yaml_event_t *ev, struct err *e)
+static int add_scalar(struct doc_build *b, const yaml_event_t *ev, struct err *e)
 {
 	const char *s = (const char *)ev->data.scalar.value;
 	size_t n = ev->data.scalar.length;
@@ -165,7 +170,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Names the first key that repeats an earlier one. Sorts, as maps may hold 100,000s of keys. */
-static int check_duplicates(const struct build *b, const struct doc *map, struct err *e)
+static int check_duplicates(const struct doc_build *b, const struct doc *map, struct err *e)
 {
 	size_t n = map->n / 2;
 	const struct key *again = NULL, *first = NULL;
@@ -191,7 +196,7 @@ static int check_duplicates(const struct build *b, const struct doc *map, struct
 	return again ? -1 : 0;
 }
 
-static int refuse_properties(const struct build *b, const yaml_event_t *ev, const void *anchor,
+static int refuse_properties(const struct doc_build *b, const yaml_event_t *ev, const void *anchor,
 	const void *tag, struct err *e)
 {
 	if (anchor) {
@@ -205,7 +210,7 @@ static int refuse_properties(const struct build *b, const yaml_event_t *ev, cons
 	return 0;
 }
 
-static int take(struct build *b, const yaml_event_t *ev, struct err *e)
+static int take(struct doc_build *b, const yaml_event_t *ev, struct err *e)
 {
 	switch (ev->type) {
 	case YAML_ALIAS_EVENT:
@@ -237,7 +242,7 @@ static int take(struct build *b, const yaml_event_t *ev, struct err *e)
 	}
 }
 
-static int build_all(struct build *b, const char *bytes, size_t n, struct err *e)
+static int build_all(struct doc_build *b, const char *bytes, size_t n, struct err *e)
 {
 	for (bool more = true; more;) {
 		yaml_event_t ev;
@@ -257,7 +262,7 @@ static int build_all(struct build *b, const char *bytes, size_t n, struct err *e
 struct doc *doc_parse(
 	const char *what, const void *bytes, size_t n, size_t max_bytes, struct err *e)
 {
-	struct build b = {.what = what};
+	struct doc_build b = {.what = what};
 	const char *p = bytes;
 	if (n > max_bytes) {
 		err_set(e, ERR_USAGE, "%s:1:1: too long: %zu bytes, at most %zu", what, n,

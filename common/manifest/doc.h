@@ -28,6 +28,13 @@ struct doc {
 	size_t room;
 };
 
+/* What readers of a document hand down. */
+struct doc_source {
+	const char *what;
+	struct err *e;
+};
+int doc_no_memory(const struct doc_source *s);
+
 #define DOC_AUTO __attribute__((cleanup(doc_free_auto))) struct doc *
 void doc_free_auto(struct doc **d);
 

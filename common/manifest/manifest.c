@@ -99,24 +99,14 @@ static const char *input_fault(const json_t *schema)
 
 /* --- from YAML --- */
 
-struct source {
-	const char *what;
-	struct err *e;
-};
-
-static int fail(const struct source *s, const struct doc *at, const char *cause)
+static int fail(const struct doc_source *s, const struct doc *at, const char *cause)
 {
 	return doc_fail(s->what, at, s->e, "%s", cause);
 }
 
-static int no_memory(const struct source *s)
-{
-	return err_set(s->e, ERR_FAIL, "out of memory");
-}
-
 /* A field that must be there. Its value, or NULL with the error at its owner. */
 static const struct doc *must_have(
-	const struct source *s, const struct doc *map, const char *owner, const char *field)
+	const struct doc_source *s, const struct doc *map, const char *owner, const char *field)
 {
 	const struct doc *d = doc_get(map, field, NULL);
 	if (!d)
@@ -124,7 +114,8 @@ static const struct doc *must_have(
 	return d;
 }
 
-static int read_name(const struct source *s, const struct doc *map, const char *owner, char **out)
+static int read_name(
+	const struct doc_source *s, const struct doc *map, const char *owner, char **out)
 {
 	char shown[TEXT_SHOWN_MAX];
 	const struct doc *d = must_have(s, map, owner, "name");
@@ -136,13 +127,13 @@ static int read_name(const struct source *s, const struct doc *map, const char *
 	return err_hint(s->e, "a name is %s", name_rule);
 }
 
-static int read_description(const struct source *s, const struct doc *map, char **out)
+static int read_description(const struct doc_source *s, const struct doc *map, char **out)
 {
 	const struct doc *d = doc_get(map, "description", NULL);
 	if (d)
 		return doc_text(s->what, d, "description", DESCRIPTION_MAX, true, out, s->e);
 	*out = strdup("");
-	return *out ? 0 : no_memory(s);
+	return *out ? 0 : doc_no_memory(s);
 }
 
 static bool ends_in_py(const char *s)
@@ -152,7 +143,7 @@ static bool ends_in_py(const char *s)
 }
 
 /* FILE.py or FILE.py:FUNCTION. A file's name may hold ':', so what ends in ".py" is all file. */
-static int read_entry(const struct source *s, const struct doc *map, struct manifest_tool *t)
+static int read_entry(const struct doc_source *s, const struct doc *map, struct manifest_tool *t)
 {
 	STR_AUTO text = NULL;
 	const struct doc *d = must_have(s, map, "the tool", "entry");
@@ -171,7 +162,7 @@ static int read_entry(const struct source *s, const struct doc *map, struct mani
 	}
 	t->entry_file = strdup(file);
 	t->entry_func = colon ? strdup(colon + 1) : NULL;
-	return t->entry_file && (t->entry_func || !colon) ? 0 : no_memory(s);
+	return t->entry_file && (t->entry_func || !colon) ? 0 : doc_no_memory(s);
 }
 
 /* The node that a fault's place names, as near as there is one; its key where it has one. */
@@ -195,7 +186,7 @@ static const struct doc *find_fault(const struct doc *d, const struct strv *wher
 }
 
 static int read_schema(
-	const struct source *s, const struct doc *map, const char *field, json_t **out)
+	const struct doc_source *s, const struct doc *map, const char *field, json_t **out)
 {
 	const struct doc *d = doc_get(map, field, NULL);
 	STRV_AUTO where = {0};
@@ -216,7 +207,7 @@ static int read_schema(
 	return cause.hint[0] ? err_hint(s->e, "%s", cause.hint) : -1;
 }
 
-static int read_input(const struct source *s, const struct doc *map, struct manifest_tool *t)
+static int read_input(const struct doc_source *s, const struct doc *map, struct manifest_tool *t)
 {
 	if (read_schema(s, map, "input", &t->input) < 0)
 		return -1;
@@ -227,7 +218,7 @@ static int read_input(const struct source *s, const struct doc *map, struct mani
 	return doc_fail(s->what, type, s->e, "input %s", fault);
 }
 
-static int read_timeout(const struct source *s, const struct doc *map, struct manifest_tool *t)
+static int read_timeout(const struct doc_source *s, const struct doc *map, struct manifest_tool *t)
 {
 	const struct doc *d = doc_get(map, "timeout", NULL);
 	t->timeout_ms = MS(LIMIT_CALL_S);
@@ -269,7 +260,7 @@ static bool parse_size(const char *s, size_t *out)
 	return false;
 }
 
-static int read_memory(const struct source *s, const struct doc *map, struct manifest_tool *t)
+static int read_memory(const struct doc_source *s, const struct doc *map, struct manifest_tool *t)
 {
 	const struct doc *d = doc_get(map, "memory", NULL);
 	t->memory = GIB(LIMIT_MEMORY_GIB);
@@ -288,7 +279,7 @@ static int read_memory(const struct source *s, const struct doc *map, struct man
 	return 0;
 }
 
-static int read_tool(const struct source *s, const struct doc *d, struct manifest_tool *t)
+static int read_tool(const struct doc_source *s, const struct doc *d, struct manifest_tool *t)
 {
 	static const char *const fields[] = {
 		"name", "description", "entry", "input", "output", "timeout", "memory", NULL};
@@ -302,7 +293,7 @@ static int read_tool(const struct source *s, const struct doc *d, struct manifes
 	return read_memory(s, d, t);
 }
 
-static int read_tools(const struct source *s, const struct doc *map, struct manifest *m)
+static int read_tools(const struct doc_source *s, const struct doc *map, struct manifest *m)
 {
 	const struct doc *list = must_have(s, map, MANIFEST_FILE, "tools");
 	if (!list)
@@ -313,7 +304,7 @@ static int read_tools(const struct source *s, const struct doc *map, struct mani
 		return fail(s, list, "too many tools: at most 256");
 	m->tools = calloc(list->n, sizeof *m->tools);
 	if (!m->tools)
-		return no_memory(s);
+		return doc_no_memory(s);
 	for (size_t i = 0; i < list->n; i++) {
 		struct manifest_tool *t = &m->tools[i];
 		m->ntools = i + 1;
@@ -327,7 +318,7 @@ static int read_tools(const struct source *s, const struct doc *map, struct mani
 	return 0;
 }
 
-static int read_ignore(const struct source *s, const struct doc *d, struct strv *out)
+static int read_ignore(const struct doc_source *s, const struct doc *d, struct strv *out)
 {
 	if (doc_words(s->what, d, "ignore", IGNORE_MAX_PATTERN + 1, true, out, s->e) < 0)
 		return -1;
@@ -339,7 +330,7 @@ static int read_ignore(const struct source *s, const struct doc *d, struct strv 
 	return 0;
 }
 
-static int read_manifest(const struct source *s, const struct doc *d, struct manifest *m)
+static int read_manifest(const struct doc_source *s, const struct doc *d, struct manifest *m)
 {
 	static const char *const fields[] = {
 		"name", "description", "tools", "hosts", "ignore", NULL};
@@ -356,7 +347,7 @@ static int read_manifest(const struct source *s, const struct doc *d, struct man
 int manifest_parse(struct manifest *m, const char *path_for_messages, const void *bytes, size_t n,
 	struct err *e)
 {
-	struct source s = {path_for_messages, e};
+	struct doc_source s = {path_for_messages, e};
 	DOC_AUTO d = doc_parse(path_for_messages, bytes, n, MANIFEST_MAX_BYTES, e);
 	if (d && read_manifest(&s, d, m) == 0)
 		return 0;

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct pattern {
+struct compiled_pattern {
 	pcre2_code *code;
 	pcre2_match_context *context;
 	pcre2_match_data *data;
 };
 
-void pattern_free(struct pattern *p)
+void pattern_free(struct compiled_pattern *p)
 {
 	if (!p)
 		return;
@@ -52,12 +52,12 @@ static pcre2_code *compile(const char *s, size_t n, char *why, size_t whysize)
 	return NULL;
 }
 
-struct pattern *pattern_new(const char *s, size_t n, char *why, size_t whysize)
+struct compiled_pattern *pattern_new(const char *s, size_t n, char *why, size_t whysize)
 {
 	pcre2_code *re = compile(s, n, why, whysize);
 	if (!re)
 		return NULL;
-	struct pattern *p = calloc(1, sizeof *p);
+	struct compiled_pattern *p = calloc(1, sizeof *p);
 	if (p) {
 		p->code = re;
 		p->context = pcre2_match_context_create(NULL);
@@ -104,7 +104,7 @@ static int count_item(pcre2_callout_block *block, void *data)
 	return 0;
 }
 
-int pattern_match(const struct pattern *p, const char *s, size_t n, long *steps)
+int pattern_match(const struct compiled_pattern *p, const char *s, size_t n, long *steps)
 {
 	struct count c = {.steps = *steps - 1 - (long)(n / 64)};
 	if (c.steps < 0) {

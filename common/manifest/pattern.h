@@ -14,12 +14,12 @@
 #define PATTERN_MAX_BYTES 4096
 #define PATTERN_MAX_MS 2000 /* of this thread's CPU time, for one match */
 
-struct pattern;
+struct compiled_pattern;
 
 /* NULL with the reason in why (a C string, cut to fit): not a pattern, or too big. */
-struct pattern *pattern_new(const char *s, size_t n, char *why, size_t whysize);
-void pattern_free(struct pattern *p);
+struct compiled_pattern *pattern_new(const char *s, size_t n, char *why, size_t whysize);
+void pattern_free(struct compiled_pattern *p);
 /* Is there a match anywhere in s? 1, 0; -1 when steps (which then is 0) or the time ran out. */
-int pattern_match(const struct pattern *p, const char *s, size_t n, long *steps);
+int pattern_match(const struct compiled_pattern *p, const char *s, size_t n, long *steps);
 
 #endif

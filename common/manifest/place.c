@@ -14,7 +14,7 @@ char *place_value(const json_t *v)
 	return text;
 }
 
-static void show_step(const struct place *at, struct buf *b)
+static void show_step(const struct value_place *at, struct buf *b)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-$";
@@ -34,18 +34,18 @@ static void show_step(const struct place *at, struct buf *b)
 }
 
 /* The n-th step from the end. */
-static const struct place *nth_up(const struct place *at, size_t n)
+static const struct value_place *nth_up(const struct value_place *at, size_t n)
 {
 	while (n--)
 		at = at->up;
 	return at;
 }
 
-void place_show(const char *root, const struct place *at, struct buf *b)
+void place_show(const char *root, const struct value_place *at, struct buf *b)
 {
 	size_t depth = 0;
 	buf_adds(b, root);
-	for (const struct place *p = at; p && p->up; p = p->up)
+	for (const struct value_place *p = at; p && p->up; p = p->up)
 		depth++;
 	for (size_t i = 0; i < depth; i++) {
 		if (depth > 2 * SHOW_ENDS && i == SHOW_ENDS) {
@@ -56,13 +56,13 @@ void place_show(const char *root, const struct place *at, struct buf *b)
 	}
 }
 
-void place_steps(const struct place *at, struct strv *out)
+void place_steps(const struct value_place *at, struct strv *out)
 {
 	size_t depth = 0;
-	for (const struct place *p = at; p && p->up; p = p->up)
+	for (const struct value_place *p = at; p && p->up; p = p->up)
 		depth++;
 	for (size_t i = depth; i-- > 0;) {
-		const struct place *p = nth_up(at, i);
+		const struct value_place *p = nth_up(at, i);
 		if (p->key)
 			strv_add(out, p->key);
 		else

@@ -11,16 +11,16 @@
 
 #include <stddef.h>
 
-struct place {
-	const struct place *up; /* NULL: this is the whole value */
-	const char *key;	/* a member's name, or NULL: index counts */
+struct value_place {
+	const struct value_place *up; /* NULL: this is the whole value */
+	const char *key;	      /* a member's name, or NULL: index counts */
 	size_t index;
 };
 
 /* "input.month", "input[3].x"; names that are no plain words as ["\u001b"]; long ways are cut. */
-void place_show(const char *root, const struct place *at, struct buf *b);
+void place_show(const char *root, const struct value_place *at, struct buf *b);
 /* The steps from the top: names, and indexes as decimals. */
-void place_steps(const struct place *at, struct strv *out);
+void place_steps(const struct value_place *at, struct strv *out);
 /* A value as printable ASCII; the caller frees; NULL without memory. */
 char *place_value(const json_t *v);
 

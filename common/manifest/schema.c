@@ -28,7 +28,7 @@ struct run {
 	long steps;
 	struct cached {
 		const char *text; /* by address, which lives as long as the schema */
-		struct pattern *pattern;
+		struct compiled_pattern *pattern;
 	} * patterns; /* open addressing; room is a power of two */
 	size_t npatterns, room;
 	struct err *e;
@@ -39,14 +39,14 @@ struct ctx {
 	struct run *run;
 	const json_t *schema;
 	const json_t *value;
-	const struct place *at;
+	const struct value_place *at;
 	bool quiet; /* a failure here is no failure yet: record nothing */
 	int depth;
 };
 
-static enum verdict invalid(const struct ctx *c, const struct place *at, const char *fmt, ...)
+static enum verdict invalid(const struct ctx *c, const struct value_place *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static enum verdict invalid(const struct ctx *c, const struct place *at, const char *fmt, ...)
+static enum verdict invalid(const struct ctx *c, const struct value_place *at, const char *fmt, ...)
 {
 	char cause[600];
 	BUF_AUTO path = {0};
@@ -82,8 +82,8 @@ static enum verdict spend(const struct ctx *c, size_t n)
 
 static enum verdict check(const struct ctx *c);
 
-static enum verdict check_with(
-	const struct ctx *c, const json_t *schema, const json_t *value, const struct place *at)
+static enum verdict check_with(const struct ctx *c, const json_t *schema, const json_t *value,
+	const struct value_place *at)
 {
 	struct ctx in = *c;
 	in.schema = schema;
@@ -108,13 +108,13 @@ static enum verdict check_quietly(const struct ctx *c, const json_t *schema)
 static enum verdict check_member(
 	const struct ctx *c, const json_t *schema, const char *key, json_t *v)
 {
-	struct place at = {c->at, key, 0};
+	struct value_place at = {c->at, key, 0};
 	return check_with(c, schema, v, &at);
 }
 
 static enum verdict check_item(const struct ctx *c, const json_t *schema, size_t i)
 {
-	struct place at = {c->at, NULL, i};
+	struct value_place at = {c->at, NULL, i};
 	return check_with(c, schema, json_array_get(c->value, i), &at);
 }
 
@@ -346,7 +346,7 @@ static int cache_grow(struct run *r)
 }
 
 /* A pattern once compiled serves the whole run; each costs steps, as compiling takes time. */
-static struct pattern *pattern_of(const struct ctx *c, const char *text, size_t n)
+static struct compiled_pattern *pattern_of(const struct ctx *c, const char *text, size_t n)
 {
 	char why[100];
 	struct run *r = c->run;
@@ -359,7 +359,7 @@ static struct pattern *pattern_of(const struct ctx *c, const char *text, size_t 
 		return s->pattern;
 	if (spend(c, 100 + n) < 0)
 		return NULL;
-	struct pattern *p = pattern_new(text, n, why, sizeof why);
+	struct compiled_pattern *p = pattern_new(text, n, why, sizeof why);
 	if (!p) {
 		stop(c, "the schema's pattern cannot be used");
 		return NULL;
@@ -373,7 +373,7 @@ static struct pattern *pattern_of(const struct ctx *c, const char *text, size_t 
 static enum verdict match(
 	const struct ctx *c, const char *pattern, size_t plen, const char *s, size_t n)
 {
-	const struct pattern *p = pattern_of(c, pattern, plen);
+	const struct compiled_pattern *p = pattern_of(c, pattern, plen);
 	int rc = p ? pattern_match(p, s, n, &c->run->steps) : -1;
 	if (rc >= 0)
 		return rc ? VALID : INVALID;
@@ -500,7 +500,7 @@ static enum verdict need(const struct ctx *c, const json_t *names, const char *b
 			return STOPPED;
 		if (!name || json_object_getn(c->value, name, n))
 			continue;
-		struct place at = {c->at, name, 0};
+		struct value_place at = {c->at, name, 0};
 		return because ? invalid(c, &at, "missing, and required with '%s'",
 					 text_shown(because, shown))
 			       : invalid(c, &at, "missing, and required");
@@ -595,7 +595,7 @@ static enum verdict unknown_member(const struct ctx *c, const char *key)
 	const char *names[65] = {NULL};
 	BUF_AUTO all = {.limit = 1000};
 	size_t n = 0;
-	struct place at = {c->at, key, 0};
+	struct value_place at = {c->at, key, 0};
 	invalid(c, &at, "no such member");
 	if (c->quiet)
 		return INVALID;
@@ -638,7 +638,7 @@ static enum verdict kw_property_names(const struct ctx *c, const json_t *schema)
 {
 	FOR_MEMBERS (it, c->value) {
 		const char *key = json_object_iter_key(it);
-		struct place at = {c->at, key, 0};
+		struct value_place at = {c->at, key, 0};
 		struct ctx quiet = *c;
 		quiet.quiet = true;
 		if (spend(c, json_object_iter_key_len(it) / 32) < 0)
@@ -829,7 +829,7 @@ static enum verdict check(const struct ctx *c)
 int schema_validate_as(const char *root, const json_t *schema, const json_t *value, struct err *e)
 {
 	struct run r = {.root = schema, .name = root, .steps = VALIDATE_STEPS, .e = e};
-	struct place top = {0};
+	struct value_place top = {0};
 	enum verdict v = check(&(struct ctx){&r, schema, value, &top, false, 0});
 	for (size_t i = 0; i < r.room; i++)
 		pattern_free(r.patterns[i].pattern);

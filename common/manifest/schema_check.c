@@ -17,7 +17,7 @@
 #define CHECK_MAX_REF 512
 
 /* What has been walked over, and what refs point at that may not have been. */
-struct check {
+struct schema_check {
 	const json_t *root;
 	const json_t **seen; /* open addressing by address; room is a power of two */
 	size_t nseen, room;
@@ -30,14 +30,15 @@ struct check {
 	struct err *e;
 };
 
-struct here {
-	struct check *c;
-	const struct place *at;
+struct schema_spot {
+	struct schema_check *c;
+	const struct value_place *at;
 	int depth;
 };
 
-static int fail(const struct here *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int fail(const struct here *h, const char *fmt, ...)
+static int fail(const struct schema_spot *h, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static int fail(const struct schema_spot *h, const char *fmt, ...)
 {
 	char cause[512];
 	BUF_AUTO path = {0};
@@ -51,12 +52,12 @@ static int fail(const struct here *h, const char *fmt, ...)
 	return err_set(h->c->e, ERR_USAGE, "%s%s%s", buf_str(&path), path.len ? ": " : "", cause);
 }
 
-static int no_memory(const struct here *h)
+static int no_memory(const struct schema_spot *h)
 {
 	return err_set(h->c->e, ERR_FAIL, "out of memory");
 }
 
-static size_t slot(const struct check *c, const json_t *j)
+static size_t slot(const struct schema_check *c, const json_t *j)
 {
 	size_t i = ((uintptr_t)j >> 4) * 0x9e3779b97f4a7c15u >> 20;
 	for (i &= c->room - 1; c->seen[i] && c->seen[i] != j; i = (i + 1) & (c->room - 1))
@@ -65,10 +66,10 @@ static size_t slot(const struct check *c, const json_t *j)
 }
 
 /* 1 the first time, 0 after that, -1 without memory. */
-static int first_time(struct check *c, const json_t *j)
+static int first_time(struct schema_check *c, const json_t *j)
 {
 	if (c->nseen * 2 >= c->room) {
-		struct check old = *c;
+		struct schema_check old = *c;
 		c->room = old.room ? old.room * 2 : 64;
 		c->seen = calloc(c->room, sizeof *c->seen);
 		if (!c->seen) {
@@ -88,24 +89,24 @@ static int first_time(struct check *c, const json_t *j)
 	return 1;
 }
 
-static int check_one(const struct here *h, const json_t *schema);
+static int check_one(const struct schema_spot *h, const json_t *schema);
 
-static int below(const struct here *h, const char *key, size_t index, const json_t *schema)
+static int below(const struct schema_spot *h, const char *key, size_t index, const json_t *schema)
 {
-	struct place at = {h->at, key, index};
-	return check_one(&(struct here){h->c, &at, h->depth + 1}, schema);
+	struct value_place at = {h->at, key, index};
+	return check_one(&(struct schema_spot){h->c, &at, h->depth + 1}, schema);
 }
 
-static int form_schema(const struct here *h, const json_t *v)
+static int form_schema(const struct schema_spot *h, const json_t *v)
 {
 	if (json_is_array(v) && h->at->key && strcmp(h->at->key, "items") == 0) {
 		fail(h, "must be one schema");
 		return err_hint(h->c->e, "a list of schemas is 'prefixItems' since 2020-12");
 	}
-	return check_one(&(struct here){h->c, h->at, h->depth + 1}, v);
+	return check_one(&(struct schema_spot){h->c, h->at, h->depth + 1}, v);
 }
 
-static int form_schemas(const struct here *h, const json_t *v)
+static int form_schemas(const struct schema_spot *h, const json_t *v)
 {
 	if (!json_is_array(v) || json_array_size(v) == 0)
 		return fail(h, "must be a list of one or more schemas");
@@ -115,7 +116,7 @@ static int form_schemas(const struct here *h, const json_t *v)
 	return 0;
 }
 
-static int form_schema_map(const struct here *h, const json_t *v)
+static int form_schema_map(const struct schema_spot *h, const json_t *v)
 {
 	const char *key;
 	json_t *s;
@@ -125,17 +126,17 @@ static int form_schema_map(const struct here *h, const json_t *v)
 	return 0;
 }
 
-static int check_pattern(const struct here *h, const char *s, size_t n)
+static int check_pattern(const struct schema_spot *h, const char *s, size_t n)
 {
 	char why[200];
-	struct pattern *p = pattern_new(s, n, why, sizeof why);
+	struct compiled_pattern *p = pattern_new(s, n, why, sizeof why);
 	if (!p)
 		return fail(h, "not a pattern: %s", why);
 	pattern_free(p);
 	return 0;
 }
 
-static int form_pattern_map(const struct here *h, const json_t *v)
+static int form_pattern_map(const struct schema_spot *h, const json_t *v)
 {
 	const char *key;
 	json_t *s;
@@ -143,15 +144,16 @@ static int form_pattern_map(const struct here *h, const json_t *v)
 		return fail(h, "must be an object of schemas");
 	json_object_foreach((json_t *)v, key, s)
 	{
-		struct place at = {h->at, key, 0};
-		if (check_pattern(&(struct here){h->c, &at, h->depth}, key, strlen(key)) < 0 ||
+		struct value_place at = {h->at, key, 0};
+		if (check_pattern(&(struct schema_spot){h->c, &at, h->depth}, key, strlen(key)) <
+				0 ||
 			below(h, key, 0, s) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int form_pattern(const struct here *h, const json_t *v)
+static int form_pattern(const struct schema_spot *h, const json_t *v)
 {
 	if (!json_is_string(v))
 		return fail(h, "must be text: a regular expression");
@@ -173,7 +175,7 @@ static const char *usual_type(const char *word)
 	return NULL;
 }
 
-static int type_word(const struct here *h, const json_t *v)
+static int type_word(const struct schema_spot *h, const json_t *v)
 {
 	static const char *const types[] = {
 		"string", "integer", "number", "boolean", "object", "array", "null", NULL};
@@ -196,15 +198,15 @@ static int type_word(const struct here *h, const json_t *v)
 		"the types are string, integer, number, boolean, object, array and \"null\"");
 }
 
-static int form_type(const struct here *h, const json_t *v)
+static int form_type(const struct schema_spot *h, const json_t *v)
 {
 	if (!json_is_array(v))
 		return type_word(h, v);
 	if (json_array_size(v) == 0 || json_array_size(v) > 7)
 		return fail(h, "must be a type or a list of different types");
 	for (size_t i = 0; i < json_array_size(v); i++) {
-		struct place at = {h->at, NULL, i};
-		struct here in = {h->c, &at, h->depth};
+		struct value_place at = {h->at, NULL, i};
+		struct schema_spot in = {h->c, &at, h->depth};
 		if (type_word(&in, json_array_get(v, i)) < 0)
 			return -1;
 		for (size_t k = 0; k < i; k++)
@@ -214,31 +216,31 @@ static int form_type(const struct here *h, const json_t *v)
 	return 0;
 }
 
-static int form_values(const struct here *h, const json_t *v)
+static int form_values(const struct schema_spot *h, const json_t *v)
 {
 	if (!json_is_array(v) || json_array_size(v) == 0)
 		return fail(h, "must be a list of one or more values");
 	return 0;
 }
 
-static int form_any(const struct here *h, const json_t *v)
+static int form_any(const struct schema_spot *h, const json_t *v)
 {
 	(void)h;
 	(void)v;
 	return 0;
 }
 
-static int form_bool(const struct here *h, const json_t *v)
+static int form_bool(const struct schema_spot *h, const json_t *v)
 {
 	return json_is_boolean(v) ? 0 : fail(h, "must be true or false");
 }
 
-static int form_text(const struct here *h, const json_t *v)
+static int form_text(const struct schema_spot *h, const json_t *v)
 {
 	return json_is_string(v) ? 0 : fail(h, "must be text");
 }
 
-static int form_number(const struct here *h, const json_t *v)
+static int form_number(const struct schema_spot *h, const json_t *v)
 {
 	if (json_is_number(v))
 		return 0;
@@ -248,14 +250,14 @@ static int form_number(const struct here *h, const json_t *v)
 	return -1;
 }
 
-static int form_positive(const struct here *h, const json_t *v)
+static int form_positive(const struct schema_spot *h, const json_t *v)
 {
 	if (form_number(h, v) < 0)
 		return -1;
 	return json_number_value(v) > 0 ? 0 : fail(h, "must be more than 0");
 }
 
-static int form_count(const struct here *h, const json_t *v)
+static int form_count(const struct schema_spot *h, const json_t *v)
 {
 	double d = json_number_value(v);
 	if (!json_is_number(v) || d < 0 || d != floor(d))
@@ -263,7 +265,7 @@ static int form_count(const struct here *h, const json_t *v)
 	return 0;
 }
 
-static int form_names(const struct here *h, const json_t *v)
+static int form_names(const struct schema_spot *h, const json_t *v)
 {
 	if (!json_is_array(v)) {
 		fail(h, "must be a list of names");
@@ -272,14 +274,15 @@ static int form_names(const struct here *h, const json_t *v)
 		return -1;
 	}
 	for (size_t i = 0; i < json_array_size(v); i++) {
-		struct place at = {h->at, NULL, i};
+		struct value_place at = {h->at, NULL, i};
 		if (!json_is_string(json_array_get(v, i)))
-			return fail(&(struct here){h->c, &at, h->depth}, "a name must be text");
+			return fail(
+				&(struct schema_spot){h->c, &at, h->depth}, "a name must be text");
 	}
 	return 0;
 }
 
-static int form_names_map(const struct here *h, const json_t *v)
+static int form_names_map(const struct schema_spot *h, const json_t *v)
 {
 	const char *key;
 	json_t *names;
@@ -287,17 +290,17 @@ static int form_names_map(const struct here *h, const json_t *v)
 		return fail(h, "must be an object of lists of names");
 	json_object_foreach((json_t *)v, key, names)
 	{
-		struct place at = {h->at, key, 0};
-		if (form_names(&(struct here){h->c, &at, h->depth}, names) < 0)
+		struct value_place at = {h->at, key, 0};
+		if (form_names(&(struct schema_spot){h->c, &at, h->depth}, names) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* Refs may point where no walk goes ("#/x-mine/a"), so the target waits its turn in todo. */
-static int later(const struct here *h, const json_t *schema, const char *ref)
+static int later(const struct schema_spot *h, const json_t *schema, const char *ref)
 {
-	struct check *c = h->c;
+	struct schema_check *c = h->c;
 	if (c->ntodo == c->todo_room) {
 		size_t room = c->todo_room ? c->todo_room * 2 : 16;
 		struct pending *p = realloc(c->todo, room * sizeof *p);
@@ -310,7 +313,7 @@ static int later(const struct here *h, const json_t *schema, const char *ref)
 	return 0;
 }
 
-static int form_ref(const struct here *h, const json_t *v)
+static int form_ref(const struct schema_spot *h, const json_t *v)
 {
 	char shown[TEXT_SHOWN_MAX];
 	const char *ref = json_string_value(v);
@@ -328,14 +331,14 @@ static int form_ref(const struct here *h, const json_t *v)
 	return json_is_object(target) ? later(h, target, ref) : 0;
 }
 
-static int form_id(const struct here *h, const json_t *v)
+static int form_id(const struct schema_spot *h, const json_t *v)
 {
 	if (h->at->up && h->at->up->up)
 		return fail(h, "'$id' is supported at the top only");
 	return form_text(h, v);
 }
 
-static int form_refused(const struct here *h, const json_t *v)
+static int form_refused(const struct schema_spot *h, const json_t *v)
 {
 	(void)v;
 	fail(h, "'%s' is not supported", h->at->key);
@@ -347,13 +350,13 @@ static int form_refused(const struct here *h, const json_t *v)
 	return err_hint(h->c->e, "use $ref");
 }
 
-struct form {
+struct keyword_form {
 	const char *keyword;
-	int (*check)(const struct here *, const json_t *);
+	int (*check)(const struct schema_spot *, const json_t *);
 };
 
 /* Sorted by keyword. What is not here says nothing. */
-static const struct form forms[] = {
+static const struct keyword_form forms[] = {
 	{"$comment", form_text},
 	{"$defs", form_schema_map},
 	{"$dynamicRef", form_refused},
@@ -406,25 +409,25 @@ static const struct form forms[] = {
 
 static int by_keyword(const void *key, const void *form)
 {
-	return strcmp(key, ((const struct form *)form)->keyword);
+	return strcmp(key, ((const struct keyword_form *)form)->keyword);
 }
 
-static int check_members(const struct here *h, const json_t *schema)
+static int check_members(const struct schema_spot *h, const json_t *schema)
 {
 	const char *key;
 	json_t *v;
 	json_object_foreach((json_t *)schema, key, v)
 	{
-		const struct form *f = bsearch(
+		const struct keyword_form *f = bsearch(
 			key, forms, sizeof forms / sizeof *forms, sizeof *forms, by_keyword);
-		struct place at = {h->at, key, 0};
-		if (f && f->check(&(struct here){h->c, &at, h->depth}, v) < 0)
+		struct value_place at = {h->at, key, 0};
+		if (f && f->check(&(struct schema_spot){h->c, &at, h->depth}, v) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int check_one(const struct here *h, const json_t *schema)
+static int check_one(const struct schema_spot *h, const json_t *schema)
 {
 	if (json_is_boolean(schema))
 		return 0;
@@ -447,15 +450,15 @@ static int check_one(const struct here *h, const json_t *schema)
 }
 
 /* The way to a ref's target, for messages: the ref itself, as one step. */
-static int check_pending(struct check *c, struct pending p)
+static int check_pending(struct schema_check *c, struct pending p)
 {
-	struct place top = {0}, at = {&top, p.ref, 0};
-	return check_one(&(struct here){c, p.ref ? &at : &top, 0}, p.schema);
+	struct value_place top = {0}, at = {&top, p.ref, 0};
+	return check_one(&(struct schema_spot){c, p.ref ? &at : &top, 0}, p.schema);
 }
 
 int schema_check_schema_at(const json_t *schema, struct strv *where, struct err *e)
 {
-	struct check c = {.root = schema, .where = where, .e = e};
+	struct schema_check c = {.root = schema, .where = where, .e = e};
 	int rc = check_pending(&c, (struct pending){schema, NULL});
 	while (rc == 0 && c.ntodo)
 		rc = check_pending(&c, c.todo[--c.ntodo]);

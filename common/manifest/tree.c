@@ -28,7 +28,7 @@ void tree_free(struct tree *t)
 	*t = (struct tree){0};
 }
 
-struct walk {
+struct tree_walk {
 	struct tree *tree;
 	size_t room;
 	int root;
@@ -39,19 +39,19 @@ struct walk {
 	struct err *e;
 };
 
-static int no_memory(const struct walk *w)
+static int no_memory(const struct tree_walk *w)
 {
 	return err_set(w->e, ERR_FAIL, "out of memory");
 }
 
 /* Refuses a file by name, and says how to leave it out where that is the mend. */
-static int refuse(const struct walk *w, const char *path, const char *why)
+static int refuse(const struct tree_walk *w, const char *path, const char *why)
 {
 	char shown[TEXT_SHOWN_MAX];
 	return err_set(w->e, ERR_USAGE, "%s: '%s/%s'", why, w->dir, text_shown(path, shown));
 }
 
-static int refuse_with_ignore(const struct walk *w, const char *path, const char *why)
+static int refuse_with_ignore(const struct tree_walk *w, const char *path, const char *why)
 {
 	char shown[TEXT_SHOWN_MAX];
 	refuse(w, path, why);
@@ -59,7 +59,7 @@ static int refuse_with_ignore(const struct walk *w, const char *path, const char
 		text_shown(path, shown));
 }
 
-static int refuse_size(const struct walk *w)
+static int refuse_size(const struct tree_walk *w)
 {
 	err_set(w->e, ERR_USAGE,
 		"too large: the files of '%s' are more than " LIMIT_TEXT(LIMIT_EXPERT_MB) " MB",
@@ -69,7 +69,7 @@ static int refuse_size(const struct walk *w)
 }
 
 /* Every open goes through here. Links are followed only where asked. */
-static int open_beneath(const struct walk *w, const char *path, int flags, bool follow)
+static int open_beneath(const struct tree_walk *w, const char *path, int flags, bool follow)
 {
 	if (!(flags & O_PATH))
 		flags |= O_NOCTTY | O_NONBLOCK;
@@ -77,7 +77,7 @@ static int open_beneath(const struct walk *w, const char *path, int flags, bool 
 		w->root, *path ? path : ".", flags, follow ? BENEATH_LINKS : BENEATH_PLAIN);
 }
 
-static int cannot_read(const struct walk *w, const char *path)
+static int cannot_read(const struct tree_walk *w, const char *path)
 {
 	char shown[TEXT_SHOWN_MAX];
 	int saved = errno;
@@ -91,7 +91,7 @@ static int cannot_read(const struct walk *w, const char *path)
 	return err_errno(w->e, ERR_FAIL, "cannot read '%s/%s'", w->dir, text_shown(path, shown));
 }
 
-static struct tree_file *new_file(struct walk *w, const char *path)
+static struct tree_file *new_file(struct tree_walk *w, const char *path)
 {
 	struct tree *t = w->tree;
 	struct tree_file *v = grow(t->files, t->n, &w->room, sizeof *v);
@@ -107,7 +107,8 @@ static struct tree_file *new_file(struct walk *w, const char *path)
 }
 
 /* The bytes, at most what is left of the limit: a file may grow while we read. */
-static int read_bytes(struct walk *w, int fd, const char *path, off_t size, struct tree_file *f)
+static int read_bytes(
+	struct tree_walk *w, int fd, const char *path, off_t size, struct tree_file *f)
 {
 	size_t left = MB(LIMIT_EXPERT_MB) - w->tree->bytes;
 	BUF_AUTO b = {.limit = left + 1};
@@ -131,7 +132,7 @@ static const char *last_part(const char *path)
 }
 
 /* link_name: what a link points at, or NULL; a key is a key under another name too. */
-static int load_fd(struct walk *w, int fd, const char *path, const char *link_name)
+static int load_fd(struct tree_walk *w, int fd, const char *path, const char *link_name)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
@@ -159,14 +160,14 @@ static int load_fd(struct walk *w, int fd, const char *path, const char *link_na
 	return 0;
 }
 
-static int load_file(struct walk *w, const char *path)
+static int load_file(struct tree_walk *w, const char *path)
 {
 	FD_AUTO fd = open_beneath(w, path, O_RDONLY, false);
 	return fd < 0 ? cannot_read(w, path) : load_fd(w, fd, path, NULL);
 }
 
 /* Looks at what the link means by O_PATH first: opening a device or a fifo may do things. */
-static int load_link(struct walk *w, const char *path)
+static int load_link(struct tree_walk *w, const char *path)
 {
 	char target[4096];
 	struct stat st;
@@ -185,7 +186,7 @@ static int load_link(struct walk *w, const char *path)
 	return fd < 0 ? cannot_read(w, path) : load_fd(w, fd, path, target);
 }
 
-static bool is_virtualenv(const struct walk *w, const char *path)
+static bool is_virtualenv(const struct tree_walk *w, const char *path)
 {
 	struct stat st;
 	STR_AUTO cfg = path_join(path, "pyvenv.cfg");
@@ -193,7 +194,7 @@ static bool is_virtualenv(const struct walk *w, const char *path)
 }
 
 /* A link counts as a directory for the lists where it leads to one: `.venv`, `data/`. */
-static bool acts_as_dir(const struct walk *w, const char *path, const struct stat *st)
+static bool acts_as_dir(const struct tree_walk *w, const char *path, const struct stat *st)
 {
 	struct stat at;
 	if (!S_ISLNK(st->st_mode))
@@ -201,7 +202,7 @@ static bool acts_as_dir(const struct walk *w, const char *path, const struct sta
 	return fstatat(w->root, path, &at, 0) == 0 && S_ISDIR(at.st_mode);
 }
 
-static int take_entry(struct walk *w, const char *path)
+static int take_entry(struct tree_walk *w, const char *path)
 {
 	struct stat st;
 	if (fstatat(w->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -228,7 +229,7 @@ static int take_entry(struct walk *w, const char *path)
 	}
 }
 
-static int list_dir(struct walk *w, DIR *d, const char *path)
+static int list_dir(struct tree_walk *w, DIR *d, const char *path)
 {
 	for (;;) {
 		errno = 0;
@@ -249,7 +250,7 @@ static int list_dir(struct walk *w, DIR *d, const char *path)
 	}
 }
 
-static int walk_dir(struct walk *w, const char *path)
+static int walk_dir(struct tree_walk *w, const char *path)
 {
 	int fd = open_beneath(w, path, O_RDONLY | O_DIRECTORY, false);
 	if (fd < 0)
@@ -272,7 +273,7 @@ static int by_path(const void *a, const void *b)
 int tree_load(struct tree *t, int dirfd, const char *dir_for_messages, const struct strv *ignore,
 	struct err *e)
 {
-	struct walk w = {
+	struct tree_walk w = {
 		.tree = t, .root = dirfd, .dir = dir_for_messages, .ignore = ignore, .e = e};
 	int rc = walk_dir(&w, "");
 	while (rc == 0 && w.todo.n && !w.todo.failed) {
@@ -328,7 +329,7 @@ static int no_manifest(int fd, const char *dir, const char *path, struct err *e)
 
 static int read_manifest(int fd, const char *dir, const char *path, struct buf *b, struct err *e)
 {
-	struct walk w = {.root = fd, .dir = dir, .e = e};
+	struct tree_walk w = {.root = fd, .dir = dir, .e = e};
 	struct stat st;
 	FD_AUTO look = open_beneath(&w, MANIFEST_FILE, O_PATH, true);
 	if (look < 0 && errno == ENOENT)

@@ -38,7 +38,7 @@ struct job {
 	struct job *next;
 };
 
-struct server {
+struct mcp_server {
 	const struct serve_spec *spec;
 	const char *name;
 	enum mcp_rev settled; /* by `initialize`; the reader's */
@@ -57,7 +57,7 @@ struct server {
 /* ---- replies ------------------------------------------------------------------------------- */
 
 /* Takes m over; NULL: this one gets no reply. */
-static void reply(struct server *s, struct batch *b, json_t *m)
+static void reply(struct mcp_server *s, struct batch *b, json_t *m)
 {
 	if (!b && m)
 		lines_send(&s->lines, m);
@@ -77,12 +77,13 @@ static void reply(struct server *s, struct batch *b, json_t *m)
 }
 
 static void reply_error(
-	struct server *s, struct batch *b, const json_t *id, const struct mcp_error *me)
+	struct mcp_server *s, struct batch *b, const json_t *id, const struct mcp_error *me)
 {
 	reply(s, b, mcp_error_message(id, me));
 }
 
-static void refuse(struct server *s, struct batch *b, const json_t *id, int code, const char *text)
+static void refuse(
+	struct mcp_server *s, struct batch *b, const json_t *id, int code, const char *text)
 {
 	MCP_ERROR_AUTO me = {0};
 	mcp_fail(&me, code, NULL, "%s", text);
@@ -107,7 +108,7 @@ static json_t *token_of(const json_t *params)
 	return json_is_string(t) || json_is_integer(t) ? json_incref(t) : NULL;
 }
 
-static bool enqueue(struct server *s, struct job *j)
+static bool enqueue(struct mcp_server *s, struct job *j)
 {
 	pthread_mutex_lock(&s->lock);
 	bool room = s->waiting < QUEUE_MAX && !s->ended;
@@ -122,7 +123,7 @@ static bool enqueue(struct server *s, struct job *j)
 }
 
 static void add_job(
-	struct server *s, enum mcp_rev rev, const json_t *id, json_t *params, struct batch *b)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *id, json_t *params, struct batch *b)
 {
 	struct job *j = calloc(1, sizeof *j);
 	if (!j) {
@@ -143,7 +144,7 @@ static void add_job(
 }
 
 /* Under the lock. A cancelled call gets no reply. */
-static void cancel_running(struct server *s)
+static void cancel_running(struct mcp_server *s)
 {
 	if (!s->running)
 		return;
@@ -152,7 +153,7 @@ static void cancel_running(struct server *s)
 }
 
 /* Takes what waits out of the queue: all of it, or the call of that id. */
-static struct job *take_waiting(struct server *s, const json_t *id)
+static struct job *take_waiting(struct mcp_server *s, const json_t *id)
 {
 	struct job *out = NULL, **at = &s->first;
 	while (*at) {
@@ -170,7 +171,7 @@ static struct job *take_waiting(struct server *s, const json_t *id)
 	return out;
 }
 
-static void drop_jobs(struct server *s, struct job *list)
+static void drop_jobs(struct mcp_server *s, struct job *list)
 {
 	while (list) {
 		struct job *j = list;
@@ -180,7 +181,7 @@ static void drop_jobs(struct server *s, struct job *list)
 	}
 }
 
-static void cancel(struct server *s, const json_t *id)
+static void cancel(struct mcp_server *s, const json_t *id)
 {
 	if (!json_is_string(id) && !json_is_integer(id))
 		return;
@@ -193,7 +194,7 @@ static void cancel(struct server *s, const json_t *id)
 }
 
 /* No more calls come; now: nor is any of those at hand wanted. */
-static void end_calls(struct server *s, bool now)
+static void end_calls(struct mcp_server *s, bool now)
 {
 	pthread_mutex_lock(&s->lock);
 	s->ended = true;
@@ -212,7 +213,7 @@ static json_t *capabilities(void)
 	return json_pack("{s:{},s:{}}", "tools", "resources");
 }
 
-static json_t *instructions(const struct server *s)
+static json_t *instructions(const struct mcp_server *s)
 {
 	const char *text = s->spec->view->m.description;
 	return json_sprintf("%s%sFiles that tools write are available as run artifacts, to be read "
@@ -221,7 +222,7 @@ static json_t *instructions(const struct server *s)
 }
 
 static json_t *on_discover(
-	struct server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
 	(void)params, (void)me;
 	return mcp_cacheable(rev,
@@ -231,7 +232,7 @@ static json_t *on_discover(
 }
 
 static json_t *on_ping(
-	struct server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
 	(void)s, (void)rev, (void)params, (void)me;
 	return json_object();
@@ -247,7 +248,7 @@ static int check_cursor(const json_t *params, struct mcp_error *me)
 }
 
 static json_t *on_tools(
-	struct server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
 	STATE_AUTO st = {0};
 	struct err e = {0};
@@ -263,7 +264,7 @@ static json_t *on_tools(
 }
 
 static json_t *on_resources(
-	struct server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
 	if (check_cursor(params, me) < 0)
 		return NULL;
@@ -271,7 +272,7 @@ static json_t *on_resources(
 }
 
 static json_t *on_templates(
-	struct server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
 	(void)s;
 	if (check_cursor(params, me) < 0)
@@ -280,7 +281,7 @@ static json_t *on_templates(
 }
 
 static json_t *on_read(
-	struct server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
+	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
 	const char *uri = json_string_value(json_object_get(params, "uri"));
 	if (!uri) {
@@ -294,7 +295,7 @@ static json_t *on_read(
 struct method {
 	const char *name;
 	enum mcp_rev from, to;
-	json_t *(*run)(struct server *, enum mcp_rev, const json_t *, struct mcp_error *);
+	json_t *(*run)(struct mcp_server *, enum mcp_rev, const json_t *, struct mcp_error *);
 };
 
 static const struct method methods[] = {
@@ -315,7 +316,7 @@ static const struct method *find_method(const char *name, enum mcp_rev rev)
 	return NULL;
 }
 
-static json_t *initialize(struct server *s, const json_t *params)
+static json_t *initialize(struct mcp_server *s, const json_t *params)
 {
 	s->settled =
 		mcp_rev_initialize(json_string_value(json_object_get(params, "protocolVersion")));
@@ -328,7 +329,7 @@ static json_t *initialize(struct server *s, const json_t *params)
  * A stream of changes that never come, since nothing here is said to change: it is acknowledged
  * with nothing in it, and stays open.
  */
-static void listen_to(struct server *s, const json_t *id, const json_t *params)
+static void listen_to(struct mcp_server *s, const json_t *id, const json_t *params)
 {
 	if (!json_is_object(json_object_get(params, "notifications"))) {
 		refuse(s, NULL, id, MCP_INVALID_PARAMS, "'notifications' is needed");
@@ -342,7 +343,7 @@ static void listen_to(struct server *s, const json_t *id, const json_t *params)
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-static void answer(struct server *s, enum mcp_rev rev, const char *name, const json_t *id,
+static void answer(struct mcp_server *s, enum mcp_rev rev, const char *name, const json_t *id,
 	json_t *params, struct batch *b)
 {
 	MCP_ERROR_AUTO me = {0};
@@ -363,7 +364,7 @@ static bool says_revision(const json_t *params)
 }
 
 static void on_request(
-	struct server *s, const char *name, const json_t *id, json_t *params, struct batch *b)
+	struct mcp_server *s, const char *name, const json_t *id, json_t *params, struct batch *b)
 {
 	MCP_ERROR_AUTO me = {0};
 	enum mcp_rev rev;
@@ -384,7 +385,7 @@ static void on_request(
 	}
 }
 
-static void on_message(struct server *s, json_t *m, struct batch *b)
+static void on_message(struct mcp_server *s, json_t *m, struct batch *b)
 {
 	json_t *id = json_object_get(m, "id"), *params = json_object_get(m, "params");
 	const char *version = json_string_value(json_object_get(m, "jsonrpc"));
@@ -407,7 +408,7 @@ static void on_message(struct server *s, json_t *m, struct batch *b)
 	}
 }
 
-static void on_batch(struct server *s, json_t *list)
+static void on_batch(struct mcp_server *s, json_t *list)
 {
 	size_t i, n = json_array_size(list);
 	json_t *m;
@@ -425,7 +426,7 @@ static void on_batch(struct server *s, json_t *list)
 	json_array_foreach(list, i, m) on_message(s, m, b);
 }
 
-static void on_line(struct server *s, const char *p, size_t n)
+static void on_line(struct mcp_server *s, const char *p, size_t n)
 {
 	struct err e = {0};
 	if (n && p[n - 1] == '\r')
@@ -444,7 +445,7 @@ static void on_line(struct server *s, const char *p, size_t n)
 /* ---- the reader ---------------------------------------------------------------------------- */
 
 /* -1 at end of file. */
-static int take_input(struct server *s)
+static int take_input(struct mcp_server *s)
 {
 	const char *p;
 	size_t n;
@@ -464,7 +465,7 @@ static int take_input(struct server *s)
 }
 
 /* Under the lock, so that none comes after the reply. */
-static void tell_progress(struct server *s, struct job *j, int64_t now)
+static void tell_progress(struct mcp_server *s, struct job *j, int64_t now)
 {
 	BUF_AUTO text = {0};
 	double seconds = (double)(now - j->begun) / 1000;
@@ -476,7 +477,7 @@ static void tell_progress(struct server *s, struct job *j, int64_t now)
 }
 
 /* How long poll(2) may wait: until the next telling, or the end of the grace. */
-static int tick(struct server *s, int64_t deadline)
+static int tick(struct mcp_server *s, int64_t deadline)
 {
 	int64_t now = clock_mono_ms(), next = deadline ? deadline : INT64_MAX;
 	pthread_mutex_lock(&s->lock);
@@ -495,7 +496,7 @@ static int tick(struct server *s, int64_t deadline)
 
 static void *read_all(void *arg)
 {
-	struct server *s = arg;
+	struct mcp_server *s = arg;
 	int64_t deadline = 0;
 	enum { IN, OUT, SIGNALS, DONE };
 	struct pollfd p[] = {[IN] = {.fd = s->lines.in, .events = POLLIN},
@@ -522,7 +523,7 @@ static void *read_all(void *arg)
 
 /* ---- the caller ---------------------------------------------------------------------------- */
 
-static struct job *next_job(struct server *s)
+static struct job *next_job(struct mcp_server *s)
 {
 	pthread_mutex_lock(&s->lock);
 	while (!s->first && !s->ended)
@@ -547,7 +548,7 @@ static struct job *next_job(struct server *s)
 	return j;
 }
 
-static void run_job(struct server *s, struct job *j)
+static void run_job(struct mcp_server *s, struct job *j)
 {
 	MCP_ERROR_AUTO me = {0};
 	json_t *result = NULL;
@@ -585,9 +586,9 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int start(struct server *s, const struct serve_spec *spec, struct err *e)
+static int start(struct mcp_server *s, const struct serve_spec *spec, struct err *e)
 {
-	*s = (struct server){.spec = spec,
+	*s = (struct mcp_server){.spec = spec,
 		.name = spec->view->name,
 		.signals = open_signals(),
 		.done = eventfd(0, EFD_CLOEXEC),
@@ -609,7 +610,7 @@ static int start(struct server *s, const struct serve_spec *spec, struct err *e)
 	return err_set(e, ERR_FAIL, "cannot start a thread");
 }
 
-static void stop(struct server *s)
+static void stop(struct mcp_server *s)
 {
 	caller_close(&s->caller);
 	lines_close(&s->lines);
@@ -622,7 +623,7 @@ static void stop(struct server *s)
 
 int serve(const struct serve_spec *spec, struct err *e)
 {
-	struct server s;
+	struct mcp_server s;
 	uint64_t one = 1;
 	int r = start(&s, spec, e);
 	if (r == 0) {

@@ -22,14 +22,14 @@
 #define MAX_SHOWN 300
 
 /* One thing found: a file to consider, or one that is out of the question (why). */
-struct entry {
+struct found_file {
 	char *name;
 	const char *why;
 };
 
-struct walk {
+struct gathering {
 	int root;
-	struct entry *entries;
+	struct found_file *entries;
 	size_t n, cap;
 	size_t seen, unnamed;
 	struct buf path;
@@ -46,16 +46,16 @@ static int reopen(int path_fd, int flags)
 	return fd;
 }
 
-static int add_entry(struct walk *w, const char *name, size_t len, const char *why)
+static int add_entry(struct gathering *w, const char *name, size_t len, const char *why)
 {
-	struct entry *more = grow(w->entries, w->n, &w->cap, sizeof *more);
+	struct found_file *more = grow(w->entries, w->n, &w->cap, sizeof *more);
 	if (!more)
 		return -1;
 	w->entries = more;
 	char *copy = strndup(name, len);
 	if (!copy)
 		return -1;
-	w->entries[w->n++] = (struct entry){copy, why};
+	w->entries[w->n++] = (struct found_file){copy, why};
 	return 0;
 }
 
@@ -88,10 +88,11 @@ static const char *bad_type(const struct stat *st, const struct stat *root)
 	return NULL;
 }
 
-static int look_in(struct walk *w, int dir, int depth, const struct stat *root);
+static int look_in(struct gathering *w, int dir, int depth, const struct stat *root);
 
 /* The path of the entry is in w->path. */
-static int look_at(struct walk *w, int dir, const char *name, int depth, const struct stat *root)
+static int look_at(
+	struct gathering *w, int dir, const char *name, int depth, const struct stat *root)
 {
 	const char *path = buf_str(&w->path), *why = bad_name(path);
 	struct stat st;
@@ -108,7 +109,7 @@ static int look_at(struct walk *w, int dir, const char *name, int depth, const s
 	return look_in(w, sub, depth + 1, root);
 }
 
-static int look_in(struct walk *w, int dir, int depth, const struct stat *root)
+static int look_in(struct gathering *w, int dir, int depth, const struct stat *root)
 {
 	size_t len = w->path.len;
 	int list = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed = 0;
@@ -137,7 +138,7 @@ static int look_in(struct walk *w, int dir, int depth, const struct stat *root)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+	return strcmp(((const struct found_file *)a)->name, ((const struct found_file *)b)->name);
 }
 
 /* A name fit to be shown: what is not clean text as \xNN, and not too much of it. */
@@ -196,7 +197,7 @@ static const char *over(struct collected *c, const struct caps *caps, size_t siz
 }
 
 /* 1 with *why, 0 kept, -1 no memory. */
-static int keep(struct collected *c, struct caps *caps, const struct walk *w, const char *name,
+static int keep(struct collected *c, struct caps *caps, const struct gathering *w, const char *name,
 	const struct stat *root, const char **why)
 {
 	struct stat st;
@@ -231,14 +232,15 @@ static int keep(struct collected *c, struct caps *caps, const struct walk *w, co
 	return 0;
 }
 
-static int choose(struct collected *c, struct walk *w, struct caps *caps, const struct stat *root)
+static int choose(
+	struct collected *c, struct gathering *w, struct caps *caps, const struct stat *root)
 {
 	c->files = calloc(caps->files + 1, sizeof *c->files);
 	c->withheld = calloc(COLLECT_MAX_WITHHELD, sizeof *c->withheld);
 	if (!c->files || !c->withheld)
 		return -1;
 	for (size_t i = 0; i < w->n; i++) {
-		const struct entry *en = &w->entries[i];
+		const struct found_file *en = &w->entries[i];
 		const char *why = en->why;
 		int got = why ? 1 : keep(c, caps, w, en->name, root, &why);
 		if (got < 0 || (got > 0 && withhold(c, en->name, why) < 0))
@@ -251,7 +253,7 @@ static int choose(struct collected *c, struct walk *w, struct caps *caps, const 
 	return 0;
 }
 
-static void walk_free(struct walk *w)
+static void walk_free(struct gathering *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		free(w->entries[i].name);
@@ -268,7 +270,7 @@ int collect_outputs(
 	struct caps caps = {.file = l->file ? l->file : defaults.file,
 		.total = l->total ? l->total : defaults.total,
 		.files = l->files ? l->files : defaults.files};
-	struct walk w = {.root = dirfd};
+	struct gathering w = {.root = dirfd};
 	struct stat root;
 	memset(c, 0, sizeof *c);
 	if (fstat(dirfd, &root) < 0)

@@ -72,7 +72,7 @@ struct report {
 	unsigned nlisteners;
 };
 
-struct helper {
+struct launch_helper {
 	const struct launch_spec *spec;
 	uid_t uid;
 	gid_t gid;
@@ -93,7 +93,7 @@ static _Noreturn void give_up(enum step step)
 }
 
 /* First of all: nothing that the supervisor has open is open here, but what the plan names. */
-static void place_fds(const struct helper *h)
+static void place_fds(const struct launch_helper *h)
 {
 	int moved[PLAN_FDS + 1];
 	for (int i = 0; i <= PLAN_FDS; i++) {
@@ -135,7 +135,7 @@ static void await_byte(void)
  * An ordinary user maps itself; for root the supervisor has written the maps. A change of uid
  * clears dumpable and the death signal, so these come last.
  */
-static void take_identity(const struct helper *h)
+static void take_identity(const struct launch_helper *h)
 {
 	uid_t uid;
 	if (prctl(PR_SET_DUMPABLE, 1) < 0)
@@ -482,7 +482,7 @@ static void set_limits(const struct launch_spec *spec)
 	limit(RLIMIT_SIGPENDING, 1024, 1024);
 }
 
-static _Noreturn void run_helper(const struct helper *h)
+static _Noreturn void run_helper(const struct launch_helper *h)
 {
 	static const char *const no_env[] = {NULL};
 	int fds[LAUNCH_MAX_LISTENERS];
@@ -608,7 +608,7 @@ static int bwrap_missing(struct err *e)
 	return err_hint(e, "install it: apt-get install bubblewrap");
 }
 
-static int start_helper(struct launch *l, const struct helper *h, struct err *e)
+static int start_helper(struct launch *l, const struct launch_helper *h, struct err *e)
 {
 	if (access(PLAN_BWRAP, X_OK) < 0)
 		return bwrap_missing(e);
@@ -712,7 +712,7 @@ static void start_join(struct launch *l)
 		join(l);
 }
 
-static int start_and_take(struct launch *l, struct helper *h, struct err *e)
+static int start_and_take(struct launch *l, struct launch_helper *h, struct err *e)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -743,7 +743,7 @@ static void end_join(struct launch *l)
 int launch_start(
 	struct launch *l, const struct launch_spec *spec, const struct cgroup *cg, struct err *e)
 {
-	struct helper h = {
+	struct launch_helper h = {
 		.spec = spec, .uid = geteuid(), .gid = getegid(), .root = geteuid() == 0};
 	*l = LAUNCH_NONE;
 	l->cgroup = cg;

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 /* Where a kind's children are, in the order of the source. */
-struct place {
+struct ast_place {
 	enum { NOTHING, ONE, MANY, PAIRS } how;
 	unsigned offset; /* PAIRS: of the keys, with the values behind them */
 };
@@ -21,7 +21,7 @@ struct place {
 		ONE_OF(comp.elt), ONE_OF(comp.value), ALL_OF(comp.clauses) \
 	}
 
-static const struct place places[][6] = {
+static const struct ast_place places[][6] = {
 	[E_JOINED] = {ALL_OF(list)},
 	[E_FORMATTED] = {ONE_OF(fmt.value), ONE_OF(fmt.spec)},
 	[E_ATTR] = {ONE_OF(attr.value)},
@@ -96,7 +96,7 @@ static void each_pair(const struct seq *keys, void visit(struct node *, void *),
 
 void ast_each(struct node *n, void visit(struct node *child, void *arg), void *arg)
 {
-	for (const struct place *p = places[n->kind]; p->how != NOTHING; p++) {
+	for (const struct ast_place *p = places[n->kind]; p->how != NOTHING; p++) {
 		void *at = (char *)n + p->offset;
 		const struct seq *s = at;
 		struct node *one = p->how == ONE ? *(struct node **)at : NULL;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A text on its way; the room behind it is zero. */
-struct text {
+struct decoded {
 	char *s;
 	size_t n;
 };
@@ -28,9 +28,9 @@ static _Noreturn void refuse(struct arena *a, const char *message)
 }
 
 /* CRLF and CR to LF, and an LF at the end. */
-static struct text with_newlines(struct arena *a, const char *p, size_t n)
+static struct decoded with_newlines(struct arena *a, const char *p, size_t n)
 {
-	struct text t = {arena_alloc(a, n + 2 + LEX_PAD), 0};
+	struct decoded t = {arena_alloc(a, n + 2 + LEX_PAD), 0};
 	const char *end = p + n;
 	char *to = t.s;
 	while (p < end) {
@@ -117,15 +117,15 @@ static const char *find_cookie(struct arena *a, const char *s)
 	return *end ? cookie(a, second, (size_t)(end + 1 - second)) : NULL;
 }
 
-static struct text new_text(struct arena *a, size_t room)
+static struct decoded new_text(struct arena *a, size_t room)
 {
-	return (struct text){arena_alloc(a, room + LEX_PAD), 0};
+	return (struct decoded){arena_alloc(a, room + LEX_PAD), 0};
 }
 
-static struct text from_coding(struct arena *a, const struct coding *c, const char *s, size_t n)
+static struct decoded from_coding(struct arena *a, const struct coding *c, const char *s, size_t n)
 {
 	/* Nothing may jump while a converter is open, so the room is made first. */
-	struct text t = new_text(a, 4 * n + 16);
+	struct decoded t = new_text(a, 4 * n + 16);
 	switch (codec_decode(c, s, n, t.s, &t.n)) {
 	case CODEC_DONE:
 		return t;
@@ -138,12 +138,12 @@ static struct text from_coding(struct arena *a, const struct coding *c, const ch
 }
 
 /* unicode_escape, and raw_unicode_escape, which knows \u and \U only. */
-static struct text from_escapes(struct arena *a, const char *s, size_t n, bool raw)
+static struct decoded from_escapes(struct arena *a, const char *s, size_t n, bool raw)
 {
-	struct text in = from_coding(a, codec_find("latin_1"), s, n), out = new_text(a, in.n);
+	struct decoded in = from_coding(a, codec_find("latin_1"), s, n), out = new_text(a, in.n);
 	if (raw) {
 		/* Hide the other escapes: double each backslash that has no u or U behind it. */
-		struct text twice = new_text(a, 2 * in.n);
+		struct decoded twice = new_text(a, 2 * in.n);
 		for (size_t i = 0; i < in.n; i++) {
 			bool slash = in.s[i] == '\\';
 			char next = slash && i + 1 < in.n ? in.s[i + 1] : '\0';
@@ -164,13 +164,13 @@ static struct text from_escapes(struct arena *a, const char *s, size_t n, bool r
 	return out;
 }
 
-static struct text transcode(struct arena *a, const char *declared, const char *s, size_t n)
+static struct decoded transcode(struct arena *a, const char *declared, const char *s, size_t n)
 {
 	const struct coding *c = codec_find(declared);
 	if (!c)
 		refuse(a, "unknown source encoding");
 	if (c->kind == CODING_UTF_8)
-		return (struct text){(char *)(uintptr_t)s, n};
+		return (struct decoded){(char *)(uintptr_t)s, n};
 	if (c->kind == CODING_ESCAPES || c->kind == CODING_RAW_ESCAPES)
 		return from_escapes(a, s, n, c->kind == CODING_RAW_ESCAPES);
 	return from_coding(a, c, s, n);
@@ -181,10 +181,10 @@ char *decode_source(struct arena *a, const void *bytes, size_t n)
 	static const char mark[] = "\xEF\xBB\xBF";
 	if (memchr(bytes, '\0', n))
 		refuse(a, "the file contains a NUL byte");
-	struct text t = with_newlines(a, bytes, n);
+	struct decoded t = with_newlines(a, bytes, n);
 	bool marked = strncmp(t.s, mark, 3) == 0;
 	if (marked)
-		t = (struct text){t.s + 3, t.n - 3};
+		t = (struct decoded){t.s + 3, t.n - 3};
 	const char *declared = find_cookie(a, t.s);
 	if (!declared || strcmp(declared, "utf-8") == 0)
 		return t.s;

@@ -22,12 +22,12 @@ enum outcome {
 
 enum truth { UNKNOWN, TRUE, FALSE, IF_MAIN };
 
-struct walk {
+struct import_walk {
 	struct scan *s;
 	struct scan_file *file;
 };
 
-static enum outcome body(struct walk *w, struct seq statements, struct flow f);
+static enum outcome body(struct import_walk *w, struct seq statements, struct flow f);
 
 /* ---- tests whose outcome is known ----------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ static int number(const struct node *n)
 	return value;
 }
 
-static int minor_of(const struct walk *w)
+static int minor_of(const struct import_walk *w)
 {
 	return w->s->python ? w->s->python->minor : 11;
 }
@@ -97,7 +97,7 @@ static bool is_version(const struct node *n, struct version *v)
 
 /* Compares the sandbox's version with what is written; false if it cannot be told. */
 static bool compare_version(
-	const struct walk *w, const struct version *v, const struct node *other, int *order)
+	const struct import_walk *w, const struct version *v, const struct node *other, int *order)
 {
 	const int have[2] = {3, minor_of(w)};
 	struct seq parts = {(struct node **)&other, 1};
@@ -178,7 +178,7 @@ static bool is_main(const struct node *a, const struct node *b)
 	return a->kind == E_NAME && strcmp(a->name->s, "__name__") == 0 && is_text(b, "__main__");
 }
 
-static enum truth compared(const struct walk *w, const struct node *n)
+static enum truth compared(const struct import_walk *w, const struct node *n)
 {
 	struct node *a = n->cmp.left, *b = n->cmp.right.v[0];
 	enum cmp_op op = n->cmp.ops[0];
@@ -221,7 +221,7 @@ static enum truth named(const char *name)
 	return UNKNOWN;
 }
 
-static enum truth truth(const struct walk *w, const struct node *n)
+static enum truth truth(const struct import_walk *w, const struct node *n)
 {
 	bool any = n->kind == E_OR;
 	enum truth all = any ? FALSE : TRUE;
@@ -258,7 +258,7 @@ static enum truth truth(const struct walk *w, const struct node *n)
 /* ---- the imports themselves ------------------------------------------------------------------ */
 
 /* The shortest part of a dotted name that does not import. */
-static const char *missing_part(struct walk *w, const char *name)
+static const char *missing_part(struct import_walk *w, const char *name)
 {
 	const struct python *py = w->s->python;
 	for (size_t n = strcspn(name, "."); py; n += 1 + strcspn(name + n + 1, ".")) {
@@ -272,7 +272,7 @@ static const char *missing_part(struct walk *w, const char *name)
 }
 
 static struct scan_import *add(
-	struct walk *w, const struct node *n, const char *name, struct flow f)
+	struct import_walk *w, const struct node *n, const char *name, struct flow f)
 {
 	struct scan *s = w->s;
 	VEC_GROW(&s->arena, s->imports);
@@ -288,7 +288,7 @@ static struct scan_import *add(
 	return i;
 }
 
-static void reach(struct walk *w, struct module *m, struct flow f)
+static void reach(struct import_walk *w, struct module *m, struct flow f)
 {
 	module_note_import(w->s, w->file, m, f.certain, f.main_only);
 }
@@ -302,12 +302,12 @@ static size_t parts(const char *path)
 }
 
 /* Relative imports need a package; files at the top have none. */
-static bool has_no_parent(const struct walk *w, uint32_t dots)
+static bool has_no_parent(const struct import_walk *w, uint32_t dots)
 {
 	return dots > parts(w->file->package);
 }
 
-static const char *as_written(struct walk *w, uint32_t dots, const char *name)
+static const char *as_written(struct import_walk *w, uint32_t dots, const char *name)
 {
 	size_t n = name ? strlen(name) : 0;
 	char *text = arena_alloc(&w->s->arena, dots + n + 1);
@@ -318,7 +318,7 @@ static const char *as_written(struct walk *w, uint32_t dots, const char *name)
 }
 
 /* True if it is not there. */
-static bool relative(struct walk *w, struct node *n, const struct import_found *found,
+static bool relative(struct import_walk *w, struct node *n, const struct import_found *found,
 	const char *name, struct flow f)
 {
 	if (has_no_parent(w, n->import.dots)) {
@@ -333,7 +333,7 @@ static bool relative(struct walk *w, struct node *n, const struct import_found *
 	return i->missing;
 }
 
-static bool absolute(struct walk *w, struct node *n, const struct import_found *found,
+static bool absolute(struct import_walk *w, struct node *n, const struct import_found *found,
 	const char *name, struct flow f)
 {
 	const char *missing = found->where == IMPORT_OUTSIDE ? missing_part(w, name) : NULL;
@@ -343,7 +343,7 @@ static bool absolute(struct walk *w, struct node *n, const struct import_found *
 }
 
 /* One name of an import; what of the directory it is goes to found. True if it is not there. */
-static bool import_one(struct walk *w, struct node *n, uint32_t dots, const char *name,
+static bool import_one(struct import_walk *w, struct node *n, uint32_t dots, const char *name,
 	struct flow f, struct import_found *found)
 {
 	*found = module_find(w->s, w->file, dots, name);
@@ -356,7 +356,7 @@ static bool import_one(struct walk *w, struct node *n, uint32_t dots, const char
 }
 
 /* Submodules named by a package's __all__ come with 'import *'. */
-static void import_all(struct walk *w, const struct module *m, struct flow f)
+static void import_all(struct import_walk *w, const struct module *m, struct flow f)
 {
 	struct sym *name = w->s->syms.known[SYM___all__];
 	struct var *all = m->file && m->file->scope ? scope_own(m->file->scope, name) : NULL;
@@ -374,8 +374,8 @@ static void import_all(struct walk *w, const struct module *m, struct flow f)
 }
 
 /* A directory without __init__.py has nothing but modules. */
-static bool import_from_bare(struct walk *w, struct node *n, const struct import_found *found,
-	const struct sym *name, struct flow f)
+static bool import_from_bare(struct import_walk *w, struct node *n,
+	const struct import_found *found, const struct sym *name, struct flow f)
 {
 	size_t len = strlen(found->name);
 	char *full = arena_alloc(&w->s->arena, len + name->len + 2);
@@ -387,7 +387,7 @@ static bool import_from_bare(struct walk *w, struct node *n, const struct import
 	return true;
 }
 
-static bool import_from(struct walk *w, struct node *n, struct flow f)
+static bool import_from(struct import_walk *w, struct node *n, struct flow f)
 {
 	struct import_found found;
 	bool missing = import_one(
@@ -409,7 +409,7 @@ static bool import_from(struct walk *w, struct node *n, struct flow f)
 	return missing;
 }
 
-static enum outcome import(struct walk *w, struct node *n, struct flow f)
+static enum outcome import(struct import_walk *w, struct node *n, struct flow f)
 {
 	struct import_found found;
 	bool missing = false;
@@ -471,7 +471,8 @@ static struct flow perhaps(struct flow f)
 	return f;
 }
 
-static enum outcome handlers(struct walk *w, struct node *n, struct flow f, enum outcome tried)
+static enum outcome handlers(
+	struct import_walk *w, struct node *n, struct flow f, enum outcome tried)
 {
 	enum outcome caught = tried;
 	bool found = false;
@@ -487,7 +488,7 @@ static enum outcome handlers(struct walk *w, struct node *n, struct flow f, enum
 	return caught;
 }
 
-static enum outcome try(struct walk *w, struct node *n, struct flow f)
+static enum outcome try(struct import_walk *w, struct node *n, struct flow f)
 {
 	struct flow in = f;
 	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
@@ -522,7 +523,7 @@ static bool suppresses(const struct node *n)
 	return false;
 }
 
-static enum outcome with(struct walk *w, struct node *n, struct flow f)
+static enum outcome with(struct import_walk *w, struct node *n, struct flow f)
 {
 	if (!suppresses(n))
 		return body(w, n->with.body, f);
@@ -530,7 +531,7 @@ static enum outcome with(struct walk *w, struct node *n, struct flow f)
 	return GOES_ON;
 }
 
-static enum outcome branches(struct walk *w, struct node *n, struct flow f)
+static enum outcome branches(struct import_walk *w, struct node *n, struct flow f)
 {
 	struct flow then = f, other = f;
 	enum truth t = truth(w, n->cond.test);
@@ -545,7 +546,7 @@ static enum outcome branches(struct walk *w, struct node *n, struct flow f)
 	return t == UNKNOWN && a != GOES_ON && b != GOES_ON ? a : GOES_ON;
 }
 
-static enum outcome statement(struct walk *w, struct node *n, struct flow f)
+static enum outcome statement(struct import_walk *w, struct node *n, struct flow f)
 {
 	switch (n->kind) {
 	case S_IMPORT:
@@ -581,7 +582,7 @@ static enum outcome statement(struct walk *w, struct node *n, struct flow f)
 
 /* What stands behind a statement that leaves is not run. Behind a missing module all are told at
  * once. */
-static enum outcome body(struct walk *w, struct seq statements, struct flow f)
+static enum outcome body(struct import_walk *w, struct seq statements, struct flow f)
 {
 	enum outcome o = GOES_ON;
 	for (uint32_t i = 0; i < statements.n; i++) {
@@ -597,7 +598,7 @@ static enum outcome body(struct walk *w, struct seq statements, struct flow f)
 void imports_collect(struct scan *s)
 {
 	for (size_t i = 0; i < s->files.n; i++) {
-		struct walk w = {s, s->files.v[i]};
+		struct import_walk w = {s, s->files.v[i]};
 		if (w.file->parsed)
 			body(&w, w.file->body, (struct flow){.certain = true});
 	}

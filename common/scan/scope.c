@@ -234,7 +234,7 @@ bool scope_unpacks(const struct node *target, const struct node *value)
 }
 
 /* What a target gets: a value, an element of what a loop goes over, or something unknown. */
-struct source {
+struct assigned {
 	struct node *value, *iter;
 	struct scope *scope; /* of iter */
 	struct loop *own;
@@ -242,9 +242,9 @@ struct source {
 	bool starred;
 };
 
-static void bind_target(struct walk *w, struct node *t, const struct source *from);
+static void bind_target(struct walk *w, struct node *t, const struct assigned *from);
 
-static void bind_name(struct walk *w, struct node *t, const struct source *from)
+static void bind_name(struct walk *w, struct node *t, const struct assigned *from)
 {
 	if (from->value)
 		bind_value(w, t->name, from->value);
@@ -273,10 +273,10 @@ static struct path *path_to(struct walk *w, struct path *outer, uint32_t index, 
 	return p;
 }
 
-static void bind_parts(struct walk *w, struct node *t, const struct source *from)
+static void bind_parts(struct walk *w, struct node *t, const struct assigned *from)
 {
 	bool pairs = from->value && scope_unpacks(t, from->value);
-	struct source part = {.iter = from->iter, .scope = from->scope, .own = from->own};
+	struct assigned part = {.iter = from->iter, .scope = from->scope, .own = from->own};
 
 	part.starred = from->starred;
 	for (uint32_t i = 0; i < t->list.n; i++)
@@ -289,7 +289,7 @@ static void bind_parts(struct walk *w, struct node *t, const struct source *from
 	}
 }
 
-static void bind_target(struct walk *w, struct node *t, const struct source *from)
+static void bind_target(struct walk *w, struct node *t, const struct assigned *from)
 {
 	switch (t->kind) {
 	case E_NAME:
@@ -309,7 +309,7 @@ static void bind_target(struct walk *w, struct node *t, const struct source *fro
 		bind_parts(w, t, from);
 		break;
 	case E_STARRED:
-		bind_target(w, t->one, &(struct source){0});
+		bind_target(w, t->one, &(struct assigned){0});
 		break;
 	default:
 		break;
@@ -382,7 +382,7 @@ static void walk_comprehension(struct walk *w, struct node *n)
 		struct walk *at = i ? &in : w;
 		walk(at, c->clause.iter);
 		struct loop *loop = arena_alloc(&w->s->arena, sizeof(*loop));
-		struct source from = {.iter = c->flags & NODE_ASYNC ? NULL : c->clause.iter,
+		struct assigned from = {.iter = c->flags & NODE_ASYNC ? NULL : c->clause.iter,
 			.scope = at->scope,
 			.own = loop};
 		bind_target(&in, c->clause.target, &from);
@@ -477,7 +477,7 @@ static void walk(struct walk *w, struct node *n)
 
 static void walk_assign(struct walk *w, struct node *n)
 {
-	struct source from = {.value = n->assign.value};
+	struct assigned from = {.value = n->assign.value};
 
 	walk(w, n->assign.value);
 	w->shadows = w->direct;
@@ -489,7 +489,7 @@ static void walk_assign(struct walk *w, struct node *n)
 static void walk_annotated(struct walk *w, struct node *n)
 {
 	struct node *t = n->three.a;
-	struct source from = {.value = n->three.c};
+	struct assigned from = {.value = n->three.c};
 
 	walk(w, n->three.b);
 	if (n->three.c) {
@@ -512,7 +512,7 @@ static void walk_augmented(struct walk *w, struct node *n)
 	mark_mutated(t);
 	walk(w, n->two.b);
 	w->shadows = w->direct && n->op != T_BAR_EQ;
-	bind_target(w, t, &(struct source){0});
+	bind_target(w, t, &(struct assigned){0});
 	w->shadows = false;
 }
 
@@ -546,7 +546,7 @@ static void walk_delete(struct walk *w, struct node *t)
 static void walk_for(struct walk *w, struct node *n)
 {
 	struct loop *loop = arena_alloc(&w->s->arena, sizeof(*loop));
-	struct source from = {.iter = n->flags & NODE_ASYNC ? NULL : n->loop.iter,
+	struct assigned from = {.iter = n->flags & NODE_ASYNC ? NULL : n->loop.iter,
 		.scope = w->scope,
 		.own = loop};
 
@@ -707,7 +707,7 @@ static void walk_with(struct walk *w, struct node *n)
 		struct node *item = n->with.items.v[i];
 		walk(w, item->two.a);
 		if (item->two.b)
-			bind_target(w, item->two.b, &(struct source){0});
+			bind_target(w, item->two.b, &(struct assigned){0});
 	}
 	walk_body(w, n->with.body, false);
 }

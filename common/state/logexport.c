@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* Each source gives its rows in the order of their first column, the time; the three are merged. */
-struct source {
+struct log_source {
 	const char *sql;
 	json_t *(*pack)(struct query *);
 	struct query *rows;
@@ -107,7 +107,7 @@ static json_t *pack_audit(struct query *q)
 	return o;
 }
 
-static int advance(struct source *s, struct err *e)
+static int advance(struct log_source *s, struct err *e)
 {
 	int r = query_step(s->rows, e);
 	s->more = r > 0;
@@ -115,18 +115,18 @@ static int advance(struct source *s, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-static struct source *earliest(struct source *s, size_t n)
+static struct log_source *earliest(struct log_source *s, size_t n)
 {
-	struct source *first = NULL;
+	struct log_source *first = NULL;
 	for (size_t i = 0; i < n; i++)
 		if (s[i].more && (!first || s[i].at < first->at))
 			first = &s[i];
 	return first;
 }
 
-static int merge(const struct logexport *x, struct source *sources, size_t n, struct err *e)
+static int merge(const struct logexport *x, struct log_source *sources, size_t n, struct err *e)
 {
-	for (struct source *s; (s = earliest(sources, n));) {
+	for (struct log_source *s; (s = earliest(sources, n));) {
 		json_t *line = s->pack(s->rows);
 		int r = x->line(x->ctx, line);
 		json_decref(line);
@@ -140,15 +140,15 @@ static int merge(const struct logexport *x, struct source *sources, size_t n, st
 
 int logexport(struct state *st, const struct logexport *x, struct err *e)
 {
-	struct source s[3];
+	struct log_source s[3];
 	size_t n = 0;
 	int r = 0;
 	if (x->audit)
-		s[n++] = (struct source){audit_sql, pack_audit};
+		s[n++] = (struct log_source){audit_sql, pack_audit};
 	if (x->runs)
-		s[n++] = (struct source){run_sql, pack_run};
+		s[n++] = (struct log_source){run_sql, pack_run};
 	if (x->egress)
-		s[n++] = (struct source){egress_sql, pack_event};
+		s[n++] = (struct log_source){egress_sql, pack_event};
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		s[i].rows = db_query(st->db, e, s[i].sql, "i", x->since);
 		r = s[i].rows ? advance(&s[i], e) : -1;

@@ -30,7 +30,7 @@ void rekey_free(struct rekey *r)
 
 /* ---- the records --------------------------------------------------------------------------- */
 
-struct column {
+struct sealed_column {
 	char table[64], name[64];
 };
 
@@ -38,7 +38,8 @@ struct column {
  * Every BLOB column holds sealed records but the few named here. A column that is added and named
  * nowhere makes a change of keys fail, with nothing changed, rather than leave its records behind.
  */
-static int sealed_columns(struct db *db, struct column *cols, size_t room, size_t *n, struct err *e)
+static int sealed_columns(
+	struct db *db, struct sealed_column *cols, size_t room, size_t *n, struct err *e)
 {
 	QUERY_AUTO q = db_query(db, e,
 		"SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c "
@@ -58,7 +59,8 @@ static int sealed_columns(struct db *db, struct column *cols, size_t room, size_
 	return r;
 }
 
-static int rows_of(struct db *db, const struct column *c, int64_t **ids, size_t *n, struct err *e)
+static int rows_of(
+	struct db *db, const struct sealed_column *c, int64_t **ids, size_t *n, struct err *e)
 {
 	BUF_AUTO sql = {0};
 	size_t room = 0;
@@ -79,8 +81,8 @@ static int rows_of(struct db *db, const struct column *c, int64_t **ids, size_t 
 	return r;
 }
 
-static int seal_row(struct state *st, const unsigned char *to, const struct column *c, int64_t id,
-	struct err *e)
+static int seal_row(struct state *st, const unsigned char *to, const struct sealed_column *c,
+	int64_t id, struct err *e)
 {
 	BUF_AUTO get = {0};
 	BUF_AUTO put = {0};
@@ -99,7 +101,7 @@ static int seal_row(struct state *st, const unsigned char *to, const struct colu
 	return db_exec(st->db, e, buf_str(&put), "bi", (const void *)record.data, record.len, id);
 }
 
-static int seal_column(struct state *st, const unsigned char *to, const struct column *c,
+static int seal_column(struct state *st, const unsigned char *to, const struct sealed_column *c,
 	int64_t *records, struct err *e)
 {
 	int64_t *ids = NULL;
@@ -114,7 +116,7 @@ static int seal_column(struct state *st, const unsigned char *to, const struct c
 
 static int seal_all(struct state *st, const unsigned char *to, int64_t *records, struct err *e)
 {
-	struct column cols[32];
+	struct sealed_column cols[32];
 	size_t n;
 	if (sealed_columns(st->db, cols, 32, &n, e) < 0)
 		return -1;

@@ -40,11 +40,11 @@ int snapshot_pack(const struct tree *t, struct buf *out, struct err *e)
 	return buf_failed(out) ? err_set(e, ERR_FAIL, "out of memory") : 0;
 }
 
-struct cursor {
+struct packed {
 	const unsigned char *p, *end;
 };
 
-static bool take_number(struct cursor *c, uint64_t *v)
+static bool take_number(struct packed *c, uint64_t *v)
 {
 	*v = 0;
 	if (c->end - c->p < 8)
@@ -56,7 +56,7 @@ static bool take_number(struct cursor *c, uint64_t *v)
 }
 
 /* A copy of the next piece with a NUL after it, NULL where it does not fit. */
-static char *take_piece(struct cursor *c, size_t *n)
+static char *take_piece(struct packed *c, size_t *n)
 {
 	uint64_t len;
 	if (!take_number(c, &len) || len > (uint64_t)(c->end - c->p))
@@ -87,7 +87,7 @@ static bool path_is_plain(const char *s, size_t n)
 	}
 }
 
-static int take_file(struct cursor *c, struct tree *t)
+static int take_file(struct packed *c, struct tree *t)
 {
 	struct tree_file *f = &t->files[t->n];
 	const char *before = t->n ? t->files[t->n - 1].path : "";
@@ -105,7 +105,7 @@ static int take_file(struct cursor *c, struct tree *t)
 
 int snapshot_unpack(const void *p, size_t n, struct tree *t, struct err *e)
 {
-	struct cursor c = {p, (const unsigned char *)p + n};
+	struct packed c = {p, (const unsigned char *)p + n};
 	uint64_t count = 0;
 	int r = n >= sizeof magic && memcmp(p, magic, sizeof magic) == 0 ? 0 : -1;
 	c.p += r == 0 ? sizeof magic : 0;

@@ -43,7 +43,7 @@ static const struct {
 	[RULE_FLAG] = {"flag", "note", "A setting or file that is always pointed out"},
 };
 
-struct item {
+struct shown_item {
 	enum rule rule;
 	const char *file, *name; /* name: what a fingerprint tells items apart by */
 	int line;
@@ -52,7 +52,7 @@ struct item {
 };
 
 struct items {
-	struct item *v;
+	struct shown_item *v;
 	size_t n;
 };
 
@@ -71,20 +71,20 @@ static int line_of(const json_t *o)
 }
 
 /* Rows that differ in their tool only are one item. */
-static struct item *find_same(struct items *a, const struct item *it)
+static struct shown_item *find_same(struct items *a, const struct shown_item *it)
 {
-	struct item *last = a->n ? &a->v[a->n - 1] : NULL;
+	struct shown_item *last = a->n ? &a->v[a->n - 1] : NULL;
 	if (last && last->rule == it->rule && last->line == it->line &&
 		strcmp(last->file, it->file) == 0 && strcmp(last->name, it->name) == 0)
 		return last;
 	return NULL;
 }
 
-static void add_item(struct items *a, const struct item *it, const char *tool)
+static void add_item(struct items *a, const struct shown_item *it, const char *tool)
 {
-	struct item *at = find_same(a, it);
+	struct shown_item *at = find_same(a, it);
 	if (!at) {
-		struct item *more = reallocarray(a->v, a->n + 1, sizeof *more);
+		struct shown_item *more = reallocarray(a->v, a->n + 1, sizeof *more);
 		if (!more)
 			return;
 		a->v = more;
@@ -104,7 +104,7 @@ static void add_rows(struct items *a, const json_t *verdict, const char *key, en
 	json_t *r;
 	json_array_foreach(json_object_get(verdict, key), i, r)
 	{
-		struct item it = {.rule = rule,
+		struct shown_item it = {.rule = rule,
 			.file = json_text_of(r, "file"),
 			.name = name_key ? json_text_of(r, name_key) : "",
 			.line = line_of(r),
@@ -119,7 +119,7 @@ static void add_rows(struct items *a, const json_t *verdict, const char *key, en
 
 static int by_place(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct shown_item *x = a, *y = b;
 	int d = strcmp(x->file, y->file);
 	if (d == 0)
 		d = (x->line > y->line) - (x->line < y->line);
@@ -140,7 +140,7 @@ static void collect(struct items *a, const json_t *v)
 		qsort(a->v, a->n, sizeof *a->v, by_place);
 }
 
-static void add_message(struct buf *b, const struct item *it)
+static void add_message(struct buf *b, const struct shown_item *it)
 {
 	char name[TEXT_SHOWN_MAX], why[TEXT_SHOWN_MAX];
 	const char *tools = it->tools.len ? buf_str(&it->tools) : "code that no tool reaches";
@@ -182,7 +182,7 @@ static void add_message(struct buf *b, const struct item *it)
 	}
 }
 
-static void add_hint(struct buf *b, const struct item *it)
+static void add_hint(struct buf *b, const struct shown_item *it)
 {
 	char name[TEXT_SHOWN_MAX];
 	text_shown(it->name, name);
@@ -208,7 +208,7 @@ static void add_coloured(
 		buf_adds(b, word);
 }
 
-static void add_line(struct buf *b, const struct report_style *style, const struct item *it)
+static void add_line(struct buf *b, const struct report_style *style, const struct shown_item *it)
 {
 	BUF_AUTO hint = {0};
 	buf_addf(b, "%s%s:%d: ", style->prefix, it->file, it->line);
@@ -336,7 +336,7 @@ static void add_uri(struct buf *b, const char *path)
 /* Lines move when code is edited: a fingerprint holds none, but the how-many-eth of its kind. */
 static json_t *fingerprint(const char *expert, const struct items *a, size_t at)
 {
-	const struct item *it = &a->v[at];
+	const struct shown_item *it = &a->v[at];
 	BUF_AUTO b = {0};
 	char hex[65];
 	size_t before = 0;
@@ -350,7 +350,7 @@ static json_t *fingerprint(const char *expert, const struct items *a, size_t at)
 
 static json_t *result_of(const char *expert, const char *prefix, const struct items *a, size_t at)
 {
-	const struct item *it = &a->v[at];
+	const struct shown_item *it = &a->v[at];
 	BUF_AUTO message = {0};
 	BUF_AUTO hint = {0};
 	BUF_AUTO uri = {0};
@@ -377,14 +377,14 @@ static void collect_rest(struct items *a, const json_t *v)
 	add_rows(a, v, "modules_optional", RULE_PERHAPS, "module", NULL);
 	add_rows(a, v, "syntax_unreached", RULE_UNREACHED, NULL, "message");
 	json_array_foreach(json_object_get(v, "unused"), i, r) add_item(a,
-		&(struct item){.rule = RULE_UNUSED,
+		&(struct shown_item){.rule = RULE_UNUSED,
 			.file = MANIFEST_FILE,
 			.name = json_text_of(r, "name"),
 			.line = 1,
 			.why = json_text_of(r, "host")},
 		"");
 	json_array_foreach(json_object_get(v, "flags"), i, r) add_item(a,
-		&(struct item){.rule = RULE_FLAG,
+		&(struct shown_item){.rule = RULE_FLAG,
 			.file = MANIFEST_FILE,
 			.name = json_string_value(r),
 			.line = 1,

@@ -136,4 +136,20 @@ rule guard "a header has an include guard of its name" \
 		name=EVCTL_$(echo "${header#common/}" | tr 'a-z/.' 'A-Z__')
 		[ "$(grep -cE "^#(ifndef|define) $name\$" "$header")" = 2 ] || echo "$header: not $name"
 	done)"
+
+rule basenames "no two files of common/ and cmd/ have one name (a source and its header do)" \
+	"$(ls common/*/*.[ch] cmd/*.c | awk -F '[/.]' '
+		!($(NF - 1) in first) { first[$(NF - 1)] = $(NF - 2) }
+		$(NF - 2) != first[$(NF - 1)] { print $0 ": there is one in " first[$(NF - 1)] }')"
+rule tags "no struct tag is defined twice in common/ and cmd/" \
+	"$(awk '
+		/^[[:space:]]*struct [a-z_0-9]+ \{/ { tag = $2 }
+		/^\{/ && before ~ /^struct [a-z_0-9]+$/ { tag = substr(before, 8) }
+		tag {
+			if (tag in first)
+				print FILENAME ":" FNR ": struct " tag " is in " first[tag] " too"
+			first[tag] = FILENAME ":" FNR
+			tag = ""
+		}
+		{ before = $0 }' common/*/*.[ch] cmd/*.c)"
 exit $bad

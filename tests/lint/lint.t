@@ -44,6 +44,11 @@ BREACHES = {
     "landing": [("cmd/evctl-host.c", 'connect_to, "connect-to" -> ca_file, "connect-to"'),
                 ("common/cli/cli.h", 'secret.trim, "trim" -> secret.trim, "chop"'),
                 ("cmd/evctl-log.c", 'kinds, "kind" -> kinds, "kin"')],
+    "basenames": [("common/mcp/policy.c", '#include "base/err.h"'), ("common/run/say.h", "#ifndef EVCTL_RUN_SAY_H\n#define EVCTL_RUN_SAY_H\n#endif"),
+                  ("common/state/evctl-run.c", '#include "base/err.h"')],
+    "tags": [("cmd/evctl-cred.c", "struct conn {\n\tint n;\n};"), ("common/run/run.c", "struct node\n{\n\tint n;\n};"),
+             ("common/gate/call.h", "struct host {\n\tint n;\n};"),
+             ("common/mcp/caller.c", "struct outer {\n\tstruct buf {\n\t\tint n;\n\t} b;\n};")],
     "guard": [("common/base/new.h", "int f(void);"), ("common/base/buf.h", "EVCTL_BASE_BUF_H -> EVCTL_BASE_BUFF_H")],
 }
 # What comes near to a breach, and is none.
