@@ -1,5 +1,6 @@
 #include "run/runner_in.h"
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "manifest/schema.h"
 #include "sandbox/collect.h"
@@ -274,15 +275,18 @@ static json_t *detail_json(const struct going *g, const struct yield *y)
 {
 	const struct sandbox_result *r = &g->reply.result;
 	const char *limit = y->outputs_over ? "outputs" : r->limit;
-	return json_pack("{s:{s:i,s:I,s:s},s:s?,s:{s:I,s:I,s:i,s:i,s:I},s:o,s:b,s:o}", "limits",
+	return json_pack("{s:{s:i,s:I,s:s},s:s?,s:{s:I,s:I,s:i,s:i,s:I},s:o,s:b,s:I,s:o}", "limits",
 		"timeout_ms", g->timeout_ms, "memory", (json_int_t)g->tool->memory, "bounds",
 		g->reply.bounds, "limit", limit, "phases", "open",
 		(json_int_t)(g->opened - g->begun), "gate", (json_int_t)g->reply.ready_ms, "start",
 		r->start_ms, "tool", r->ms - r->start_ms, "collect",
 		(json_int_t)(clock_mono_ms() - g->over), "egress",
 		egress_json(&g->reply.report.summary), "log_truncated", (int)r->log_truncated,
-		"leaks", words_json(&g->leaks));
+		"scratch", (json_int_t)r->scratch, "leaks", words_json(&g->leaks));
 }
+
+/* Of /scratch: from here on its owner should know. */
+#define SCRATCH_TELL (MB(LIMIT_SCRATCH_MB) / 2)
 
 static void finish_log(struct going *g)
 {
@@ -290,8 +294,14 @@ static void finish_log(struct going *g)
 	guard_scrub(&g->guard, log->data, log->len);
 	/* The sandbox's limit is for what the tool says. */
 	log->limit = 0;
-	if (g->leaks.n && log->len && log->data[log->len - 1] != '\n')
+	bool more = g->leaks.n || g->reply.result.scratch > SCRATCH_TELL;
+	if (more && log->len && log->data[log->len - 1] != '\n')
 		buf_addc(log, '\n');
+	if (g->reply.result.scratch > SCRATCH_TELL)
+		buf_addf(log,
+			"evctl: the calls of this session have left %zu of %zu MB in /scratch, "
+			"which stays until a call removes it\n",
+			g->reply.result.scratch / 1000000, MB(LIMIT_SCRATCH_MB) / 1000000);
 	for (size_t i = 0; i < g->leaks.n; i++)
 		buf_addf(log, "evctl: %s\n", g->leaks.v[i]);
 }

@@ -66,6 +66,11 @@ enum step {
 	STEP_EXEC,
 };
 
+/* What the supervisor fills, empties or reads. */
+#define STAGE_FDS 4
+static const char *const stage_dirs[STAGE_FDS] = {
+	".", "work/scratch/outputs", "work/tmp", "work/shm"};
+
 struct report {
 	enum step step;
 	int error;
@@ -417,10 +422,13 @@ static void hand_out(int *fds, unsigned nfds, unsigned nlisteners)
 static void hand_out_stage(void)
 {
 	int open_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-	int fds[2] = {open(".", open_flags), open("work/scratch/outputs", open_flags)};
-	if (fds[0] < 0 || fds[1] < 0)
-		give_up(STEP_FDS);
-	hand_out(fds, 2, 0);
+	int fds[STAGE_FDS];
+	for (int i = 0; i < STAGE_FDS; i++) {
+		fds[i] = open(stage_dirs[i], open_flags);
+		if (fds[i] < 0)
+			give_up(STEP_FDS);
+	}
+	hand_out(fds, STAGE_FDS, 0);
 }
 
 static void limit(int what, rlim_t soft, rlim_t hard)
@@ -660,14 +668,17 @@ static uint16_t port_of(int fd)
 static int take_stage(struct launch *l, struct err *e)
 {
 	struct report r;
-	int fds[2];
-	size_t n = 2;
+	int fds[STAGE_FDS] = {-1, -1, -1, -1};
+	size_t n = STAGE_FDS;
 	if (read_report(l, &r, fds, &n, e) < 0)
 		return -1;
-	l->stage = n > 0 ? fds[0] : -1;
-	l->outputs = n > 1 ? fds[1] : -1;
-	return n == 2 ? 0
-		      : err_set(e, ERR_SANDBOX, "the sandbox's helper sent an unexpected message");
+	l->stage = fds[0];
+	l->outputs = fds[1];
+	l->tmp = fds[2];
+	l->shm = fds[3];
+	return n == STAGE_FDS
+		       ? 0
+		       : err_set(e, ERR_SANDBOX, "the sandbox's helper sent an unexpected message");
 }
 
 static int take_listeners(struct launch *l, struct err *e)
@@ -852,6 +863,8 @@ void launch_close(struct launch *l)
 	fd_close(&l->go);
 	fd_close(&l->stage);
 	fd_close(&l->outputs);
+	fd_close(&l->tmp);
+	fd_close(&l->shm);
 	fd_close(&l->sockets[0]);
 	fd_close(&l->sockets[1]);
 }

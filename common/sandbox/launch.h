@@ -35,10 +35,11 @@ struct launch_spec {
 struct launch {
 	pid_t pid;
 	int pidfd;
-	int go;		    /* the helper waits at the other end; closing it ends the helper */
-	uid_t uid;	    /* the host's uid of everything inside */
-	int stage, outputs; /* directories: bwrap's root, and outputs/ in it */
-	int sockets[2];	    /* the counters of its network; -1: not had */
+	int go;	   /* the helper waits at the other end; closing it ends the helper */
+	uid_t uid; /* the host's uid of everything inside */
+	int stage; /* a directory, bwrap's root; and in it: */
+	int outputs, tmp, shm;
+	int sockets[2]; /* the counters of its network; -1: not had */
 	int listeners[LAUNCH_MAX_LISTENERS];
 	uint16_t ports[LAUNCH_MAX_LISTENERS]; /* of each listener */
 	size_t nlisteners;
@@ -54,6 +55,8 @@ struct launch {
 		.go = -1,           \
 		.stage = -1,        \
 		.outputs = -1,      \
+		.tmp = -1,          \
+		.shm = -1,          \
 		.sockets = {-1, -1}})
 
 /*

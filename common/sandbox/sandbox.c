@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* bwrap and either its init or the cell's process 1 count too. */
@@ -40,6 +41,7 @@ struct sandbox {
 	struct control control;
 	struct inodes inodes;
 	struct sandbox_limits limits;
+	char *share;
 	size_t group_memory; /* what the control group's limit was last set for */
 	bool used, dead;
 };
@@ -99,7 +101,7 @@ static int start(struct sandbox *sb, const struct sandbox_spec *spec, const stru
 static int finish_open(
 	struct sandbox *sb, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
 {
-	if (stage_fill(sb->launch.stage, sb->launch.uid, spec, m, e) < 0)
+	if (stage_fill(sb->launch.stage, sb->launch.tmp, sb->launch.uid, spec, m, e) < 0)
 		return -1;
 	sb->control.session = spec->session;
 	return launch_go(&sb->launch, e);
@@ -145,12 +147,14 @@ int sandbox_open(struct sandbox **out, const struct sandbox_spec *spec, struct e
 		mounts_free(&m);
 		return err_set(e, ERR_SANDBOX, "out of memory");
 	}
+	sb->share = strdup(spec->share_dir);
 	sb->launch = LAUNCH_NONE;
 	sb->control = CONTROL_NONE;
 	sb->cgroup = CGROUP_INIT;
 	sb->inodes = INODES_NONE;
 	take_limits(&sb->limits, &spec->limits);
-	int failed = open_with(sb, spec, &m, e);
+	int failed =
+		sb->share ? open_with(sb, spec, &m, e) : err_set(e, ERR_SANDBOX, "out of memory");
 	mounts_free(&m);
 	if (failed) {
 		sandbox_close(&sb);
@@ -272,6 +276,24 @@ static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 	control_drain(&sb->control, in);
 	if (over && !control_accepted(&sb->control, in))
 		kill_all(sb);
+	if (!sb->dead && stage_renew(sb->launch.tmp, sb->launch.shm, sb->launch.uid, sb->share) < 0)
+		kill_all(sb);
+}
+
+/* What a session's calls have left in /scratch, which is on the file system that /tmp was on. */
+static void measure_scratch(const struct sandbox *sb, struct sandbox_result *r)
+{
+	struct statvfs v;
+	if (sb->dead || fstatvfs(sb->launch.tmp, &v) < 0)
+		return;
+	r->scratch = (size_t)(v.f_blocks - v.f_bfree) * v.f_frsize;
+	/* Files count too, many small ones as much as few large ones. */
+	size_t files = v.f_files - v.f_ffree;
+	size_t by_files = v.f_files ? files * sb->limits.scratch / v.f_files : 0;
+	r->scratch = by_files > r->scratch ? by_files : r->scratch;
+	if (r->limit && strcmp(r->limit, "disk") == 0 && r->scratch > sb->limits.scratch / 2)
+		r->why = "no space left to write: what earlier calls of the session left in "
+			 "/scratch takes most of it";
 }
 
 /*
@@ -329,6 +351,7 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 			"the process in the sandbox sent an unexpected message");
 	else
 		judge(sb, call, in, &spending.before, r);
+	measure_scratch(sb, r);
 	return 0;
 }
 
@@ -409,6 +432,7 @@ void sandbox_close(struct sandbox **sb)
 	control_close(&(*sb)->control);
 	cgroup_close(&(*sb)->cgroup);
 	inodes_release(&(*sb)->inodes);
+	free((*sb)->share);
 	free(*sb);
 	*sb = NULL;
 }

@@ -84,6 +84,9 @@ struct sandbox_result {
 	bool log_truncated;
 	int ms;	      /* from sandbox_call() to every process of the call being dead */
 	int start_ms; /* of those, waited for the sandbox to be ready */
+	/* Bytes of /scratch that a session's calls have left there, for good if nobody removes
+	 * them. */
+	size_t scratch;
 };
 
 struct sandbox;
@@ -109,7 +112,8 @@ int sandbox_set_ca(struct sandbox *sb, const char *pem, size_t n, struct err *e)
  * Runs one call. Every process of it is dead on return. -1 with ERR_SANDBOX means that the sandbox
  * never came up (nothing was run) or was dead already; whatever the tool does is a result. Buffers
  * in r are (re)filled; free them with sandbox_result_free(). A session goes on after any result
- * unless sandbox_alive() says that it had to be killed.
+ * unless sandbox_alive() says that it had to be killed. /tmp and /dev/shm are then as at first;
+ * what is in /scratch stays.
  */
 int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct sandbox_result *r,
 	struct err *e);

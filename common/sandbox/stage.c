@@ -190,9 +190,9 @@ static int put_config(
 }
 
 /* matplotlib wants a directory that it may write to; what is in it was made at install. */
-static int put_matplotlib(int dir, const char *cell, struct err *e)
+static int put_matplotlib(int tmp, const char *share, struct err *e)
 {
-	STR_AUTO from = path_join(cell, "matplotlib");
+	STR_AUTO from = path_join(share, "cell/matplotlib");
 	DIR *d = from ? opendir(from) : NULL;
 	int failed = 0;
 	if (!d)
@@ -201,8 +201,8 @@ static int put_matplotlib(int dir, const char *cell, struct err *e)
 		if (de->d_name[0] == '.')
 			continue;
 		STR_AUTO src = path_join(from, de->d_name);
-		STR_AUTO dst = path_join("work/tmp/.matplotlib", de->d_name);
-		failed = !src || !dst ? -1 : copy(dir, dst, src, false, e);
+		STR_AUTO dst = path_join(".matplotlib", de->d_name);
+		failed = !src || !dst ? -1 : copy(tmp, dst, src, false, e);
 	}
 	closedir(d);
 	return failed;
@@ -218,7 +218,7 @@ static int put_cell(int dir, const struct sandbox_spec *spec, const struct mount
 	if (put_config(dir, spec, m, e) < 0 || copy(dir, "cell/cell.pyc", pyc, true, e) < 0 ||
 		copy(dir, "cell/cell.py", py, true, e) < 0)
 		return -1;
-	return put_matplotlib(dir, cell, e);
+	return 0;
 }
 
 static int put_tool(int dir, const struct sandbox_spec *spec, struct err *e)
@@ -232,12 +232,12 @@ static int put_tool(int dir, const struct sandbox_spec *spec, struct err *e)
 	return 0;
 }
 
-int stage_fill(
-	int dir, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
+int stage_fill(int dir, int tmp, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m,
+	struct err *e)
 {
 	struct as old = begin_as(uid);
 	int failed = put_tool(dir, spec, e) < 0 || put_etc(dir, spec, m, e) < 0 ||
-		     put_cell(dir, spec, m, e) < 0;
+		     put_cell(dir, spec, m, e) < 0 || put_matplotlib(tmp, spec->share_dir, e) < 0;
 	end_as(old);
 	return failed ? -1 : 0;
 }
@@ -254,10 +254,27 @@ int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e)
 	return failed;
 }
 
+static int empty(int dir, mode_t mode)
+{
+	return fchmod(dir, mode) < 0 ? -1 : file_empty_dir(dir);
+}
+
 int stage_empty(int outputs, uid_t uid)
 {
 	struct as old = begin_as(uid);
-	int failed = fchmod(outputs, 0755) < 0 || file_empty_dir(outputs) < 0;
+	int failed = empty(outputs, 0755);
+	end_as(old);
+	return failed;
+}
+
+int stage_renew(int tmp, int shm, uid_t uid, const char *share)
+{
+	struct err ignored = {0};
+	struct as old = begin_as(uid);
+	int failed = empty(tmp, 01777) < 0 || empty(shm, 01777) < 0;
+	/* Where /scratch leaves no room for it, matplotlib does without. */
+	if (!failed)
+		put_matplotlib(tmp, share, &ignored);
 	end_as(old);
 	return failed ? -1 : 0;
 }

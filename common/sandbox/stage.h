@@ -13,11 +13,13 @@
 
 /* What it will take, for the tmpfs's limits. -1 with ERR_USAGE for a path that may not be. */
 int stage_measure(const struct sandbox_spec *spec, size_t *bytes, unsigned *inodes, struct err *e);
-/* uid owns what is written; dir is the stage. */
-int stage_fill(
-	int dir, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m, struct err *e);
+/* uid owns what is written; dir is the stage, tmp its /tmp. */
+int stage_fill(int dir, int tmp, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m,
+	struct err *e);
 int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e);
 /* Removes all that is in outputs/, however deep; every process inside must be dead. */
 int stage_empty(int outputs, uid_t uid);
+/* So that /tmp and /dev/shm are as they were at first; share as in struct sandbox_spec. */
+int stage_renew(int tmp, int shm, uid_t uid, const char *share);
 
 #endif

@@ -21,6 +21,8 @@ def kind_of(error):
     number = getattr(error, 'errno', None)
     if isinstance(error, OSError) and number in (12, 27, 28, 122):  # ENOMEM EFBIG ENOSPC EDQUOT
         return MEMORY if number == 12 else DISK
+    if isinstance(error, FileNotFoundError) and str(error.strerror).startswith('No usable temporary directory'):
+        return DISK  # tempfile, where nothing can be written
     if isinstance(error, BlockingIOError) and number == 11 and not can_fork():
         return PROCESSES
     if isinstance(error, RuntimeError) and error.args == ("can't start new thread",):

@@ -18,6 +18,8 @@ tools:
   - {name: add, entry: "m.py:add", input: {type: object, properties: {a: {type: integer}}, required: [a]}}
   - {name: keep, entry: "m.py:keep"}
   - {name: files, entry: "m.py:files"}
+  - {name: spill, entry: "m.py:spill"}
+  - {name: sweep, entry: "m.py:sweep"}
   - {name: raises, entry: "m.py:raises"}
   - {name: slow, entry: "m.py:slow", timeout: 25}
   - {name: loop, entry: "m.py:loop", timeout: 1}
@@ -35,6 +37,16 @@ def keep(word=None):
     if word:
         open('/scratch/kept', 'w').write(word)
     return open('/scratch/kept').read() if os.path.exists('/scratch/kept') else None
+
+def spill(where):
+    import tempfile
+    with tempfile.NamedTemporaryFile(dir=where, delete=False) as f:
+        f.write(bytes(20000000))
+    return where
+
+def sweep():
+    for name in set(os.listdir('/scratch')) - {'outputs'}:
+        os.unlink('/scratch/' + name)
 
 def files(n=1):
     for i in range(n):
@@ -156,6 +168,18 @@ with T() as t:
     t.ok(run("keep", s1, word="w1").json == "w1" and run("keep", s1).json == "w1",
          "/scratch lasts through the session")
     t.ok(run("keep", s2).out == "null\n", "and is not another's")
+    s3 = t.good("evctl-session", "start", "s").out.strip()
+    done = [run("spill", s3, where="/tmp").code for _ in range(6)]
+    t.ok(done == [0] * 6, "what six calls forget in /tmp is in nobody's way", done)
+    done = [run("spill", s3, where="/scratch").code for _ in range(4)]
+    last = t.good("evctl-log", "runs", "--limit", "1", "-o", "json").json[0]
+    shown = t.good("evctl-log", "show", last["run"]).out
+    t.ok(done == [0, 0, 0, 13] and "left in /scratch" in last["reason"], "what they leave in /scratch adds up, and is told",
+         (done, last))
+    t.ok(re.search("have left 6[0-4] of 64 MB in /scratch", shown), "with how much it is", shown)
+    t.ok(run("sweep", s3).code == 0 and run("spill", s3, where="/scratch").code == 0 and run("sweep", s3).code == 0,
+         "a call can remove it")
+    t.good("evctl-session", "end", s3)
     r = run("files", s1, "-o", "json", n=3)
     t.ok([a["name"] for a in r.json["artifacts"]] == ["0", "1", "2"], "artifacts", r)
     r = run("files", s1, "-o", "json", n=1)

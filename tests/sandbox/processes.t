@@ -395,6 +395,64 @@ def control():
 
 
 @test
+def forgotten_files(box):
+    """/tmp and /dev/shm are emptied between a session's calls, /scratch is not; a full one can be emptied by a call"""
+    code = '''
+import os, shutil, tempfile
+def here():
+    return [sorted(os.listdir(d)) for d in ('/tmp', '/tmp/.matplotlib', '/dev/shm', '/scratch')]
+def forget(mb=20):
+    with tempfile.NamedTemporaryFile(delete=False) as f:
+        f.write(bytes(mb * 1000000))
+    os.chdir('/tmp')
+    for _ in range(2000):
+        os.mkdir('d'), os.chdir('d')
+    os.chdir('/scratch')
+    for d in ('/tmp', '/dev/shm'):
+        open(d + '/small', 'w').close()
+        os.mkdir(d + '/locked', 0)
+        os.chmod(d, 0)
+    open('/scratch/mine', 'w').close()
+    shutil.rmtree('/tmp/.matplotlib', ignore_errors=True)
+    return mb
+def fill(where='/scratch'):
+    for i in range(100):
+        with open('%s/%d' % (where, i), 'wb') as f:
+            f.write(bytes(1000000))
+def many():
+    for i in range(100000):
+        open('/scratch/n%d' % i, 'w').close()
+def clear():
+    for name in os.listdir('/scratch'):
+        if name != 'outputs':
+            os.unlink('/scratch/' + name)
+    return os.statvfs('/scratch').f_bfree * os.statvfs('/scratch').f_bsize > 60000000
+'''
+    def call(func, **inputs):
+        return {'file': 'tool.py', 'func': func, 'inputs': inputs}
+    first, *calls = box.report(code, session=True, calls=[
+        call('here')] + [call('forget')] * 6 + [call('here'), call('fill', where='/tmp'), call('forget'), call('clear')])['calls']
+    status(first, 'ok')
+    true(json.loads(first['result'])[0] == ['.matplotlib'], first['result'])
+    for got in calls[:6] + calls[6:7] + calls[8:]:
+        status(got, 'ok')
+    want = json.loads(first['result'])[:3] + [['mine', 'outputs']]
+    same(json.loads(calls[6]['result']), want, 'after six calls that forgot 20 MB each')
+    status(calls[7], 'limit', 'disk')
+    same(calls[7]['why'], 'no space left to write', 'a full /tmp is the call\'s own')
+    for fill in ('fill', 'many'):
+        filled, again, cleared, done = box.report(code, session=True, calls=[
+            call(fill), call('forget'), call('clear'), call('forget')])['calls']
+        status(filled, 'limit', 'disk')
+        status(again, 'limit', 'disk')
+        true('what earlier calls of the session left in /scratch' in again['why'], again['why'])
+        true(50000000 < again['scratch'] < 70000000, again['scratch'])
+        same((cleared['status'], cleared['result']), ('ok', 'true'), 'a call empties it')
+        true(cleared['scratch'] < 1000000, cleared['scratch'])
+        status(done, 'ok')
+
+
+@test
 def devices_tell_nothing(box):
     """28: inodes that all the machine has in common carry no lock and no time from one sandbox to another"""
     code = '''

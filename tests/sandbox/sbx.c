@@ -166,11 +166,12 @@ static json_t *one_call(struct sandbox *sb, json_t *call)
 		return json_pack("{s:s, s:i, s:s, s:s}", "error", e.msg, "code", e.code, "hint",
 			e.hint, "status", "error");
 	}
-	json_t *o = json_pack("{s:s, s:s?, s:s?, s:o, s:o, s:b, s:i, s:i, s:b, s:o}", "status",
+	json_t *o = json_pack("{s:s, s:s?, s:s?, s:o, s:o, s:b, s:i, s:i, s:I, s:b, s:o}", "status",
 		words[r.status], "limit", r.limit, "why", r.why, "result",
 		json_text(buf_str(&r.result), r.result.len), "log",
 		json_text(buf_str(&r.log), r.log.len), "log_truncated", r.log_truncated, "ms", r.ms,
-		"start_ms", r.start_ms, "alive", sandbox_alive(sb), "outputs", report_outputs(sb));
+		"start_ms", r.start_ms, "scratch", (json_int_t)r.scratch, "alive",
+		sandbox_alive(sb), "outputs", report_outputs(sb));
 	sandbox_result_free(&r);
 	if (!json_is_true(json_object_get(call, "keep_outputs")) && sandbox_reset_outputs(sb) < 0)
 		json_object_set_new(o, "error", json_string("outputs cannot be emptied"));

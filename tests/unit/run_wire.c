@@ -119,6 +119,7 @@ static void test_reply(struct tap *t)
 				       .why = "why",
 				       .ms = 5,
 				       .start_ms = 4,
+				       .scratch = 8,
 				       .log_truncated = true},
 		.report = {.events = &event, .n = 1, .summary = {.requests = 1, .down = 2}},
 		.gate_lost = true,
@@ -134,9 +135,10 @@ static void test_reply(struct tap *t)
 			wire_read(&b, &wire_reply, &got, &e) == 0 &&
 			got.result.status == SANDBOX_LIMIT && same(got.result.limit, "memory") &&
 			same(got.result.why, "why") && got.result.ms == 5 &&
-			got.result.start_ms == 4 && got.result.log_truncated &&
-			same(buf_str(&got.result.log), "log") && got.result.result.len == 0 &&
-			got.gate_lost && same(got.bounds, "cgroup2") && got.ready_ms == 6,
+			got.result.start_ms == 4 && got.result.scratch == 8 &&
+			got.result.log_truncated && same(buf_str(&got.result.log), "log") &&
+			got.result.result.len == 0 && got.gate_lost &&
+			same(got.bounds, "cgroup2") && got.ready_ms == 6,
 		"a reply, there and back");
 	ok(t,
 		got.report.n == 1 && got.report.summary.requests == 1 &&
