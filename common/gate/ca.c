@@ -6,6 +6,7 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -134,6 +135,18 @@ void ca_forget(struct ca *ca)
 		drop_leaves(ca);
 }
 
+/* With a trailing dot too, since clients compare what they were given. */
+static int set_names(gnutls_x509_crt_t crt, const char *name)
+{
+	char dotted[HOST_MAX + 1];
+	int n = snprintf(dotted, sizeof dotted, "%s.", name);
+	if (gnutls_x509_crt_set_subject_alt_name(
+		    crt, GNUTLS_SAN_DNSNAME, name, (unsigned)n - 1, GNUTLS_FSAN_SET) < 0)
+		return -1;
+	return gnutls_x509_crt_set_subject_alt_name(
+		crt, GNUTLS_SAN_DNSNAME, dotted, (unsigned)n, GNUTLS_FSAN_APPEND);
+}
+
 static int sign_leaf(struct ca *ca, gnutls_x509_crt_t crt, const char *name)
 {
 	unsigned char id[20];
@@ -144,9 +157,7 @@ static int sign_leaf(struct ca *ca, gnutls_x509_crt_t crt, const char *name)
 	if (gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0,
 		    n <= 64 ? name : "evctl", n <= 64 ? n : 5) < 0)
 		return -1;
-	if (gnutls_x509_crt_set_subject_alt_name(
-		    crt, GNUTLS_SAN_DNSNAME, name, (unsigned)n, GNUTLS_FSAN_SET) < 0 ||
-		gnutls_x509_crt_set_basic_constraints(crt, 0, -1) < 0 ||
+	if (set_names(crt, name) < 0 || gnutls_x509_crt_set_basic_constraints(crt, 0, -1) < 0 ||
 		gnutls_x509_crt_set_key_usage(crt, GNUTLS_KEY_DIGITAL_SIGNATURE) < 0 ||
 		gnutls_x509_crt_set_key_purpose_oid(crt, GNUTLS_KP_TLS_WWW_SERVER, 0) < 0 ||
 		gnutls_x509_crt_get_subject_key_id(ca->cert, id, &id_len, NULL) < 0 ||

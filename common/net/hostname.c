@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <idn2.h>
 #include <libpsl.h>
@@ -233,6 +234,19 @@ int host_parse(const char *text, struct host *h, struct err *e)
 	return 0;
 }
 
+/* "0x7f000001" and "127.1" are addresses to the system, and names to whoever reads them. */
+static int refuse_odd_address(const char *text, size_t n, struct err *e)
+{
+	char name[HOST_MAX], plain[INET_ADDRSTRLEN];
+	struct in_addr in;
+	snprintf(name, sizeof name, "%.*s", (int)n, text);
+	if (inet_pton(AF_INET, name, &in) == 1 || !inet_aton(name, &in))
+		return 0;
+	inet_ntop(AF_INET, &in, plain, sizeof plain);
+	err_set(e, ERR_USAGE, "'%.300s' is another way to write the address %s", text, plain);
+	return err_hint(e, "as in %s%s", plain, text + n);
+}
+
 int host_check_connect_to(const char *text, struct err *e)
 {
 	const char *colon = strrchr(text, ':');
@@ -246,5 +260,5 @@ int host_check_connect_to(const char *text, struct err *e)
 		err_set(e, ERR_USAGE, "'%.300s' is not ADDR:PORT", text);
 		return err_hint(e, "as in 127.0.0.1:8443 or [::1]:8443");
 	}
-	return 0;
+	return v6 ? 0 : refuse_odd_address(text, n, e);
 }

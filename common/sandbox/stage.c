@@ -136,7 +136,7 @@ static int put_hosts(int dir, const struct sandbox_spec *spec, struct err *e)
 	BUF_AUTO b = {0};
 	buf_adds(&b, "127.0.0.1 localhost sandbox\n::1 localhost\n");
 	for (size_t i = 0; i < spec->nhosts; i++)
-		buf_addf(&b, "127.0.0.1 %s\n", spec->hosts[i]);
+		buf_addf(&b, "127.0.0.1 %s %s.\n", spec->hosts[i], spec->hosts[i]);
 	if (buf_failed(&b))
 		return err_set(e, ERR_SANDBOX, "out of memory");
 	return put(dir, "etc/hosts", b.data, b.len, e);

@@ -102,6 +102,15 @@ static int check(const struct host *h, struct err *e)
 	return 0;
 }
 
+/* GnuTLS takes no such name from a client, so over TLS the gate is never asked for it. */
+static int check_reachable(const struct host *h, const char *text, struct err *e)
+{
+	if (!strchr(h->name, '_') || (h->plain && h->port != 443))
+		return 0;
+	err_set(e, ERR_USAGE, "'%s' cannot be reached over TLS: it has a '_'", text);
+	return err_hint(e, "if it speaks plain HTTP: evctl-host add %s:PORT --plain", h->name);
+}
+
 static json_t *detail_of(const struct host *h)
 {
 	const struct route *r = &h->route;
@@ -116,7 +125,7 @@ int host_add(struct state *st, const struct host *h, const struct cred *bind, st
 	int64_t n;
 	bool found;
 	host_text(h, text);
-	if (check(h, e) < 0 || state_begin(st, e) < 0)
+	if (check(h, e) < 0 || check_reachable(h, text, e) < 0 || state_begin(st, e) < 0)
 		return -1;
 	int r = db_number(st->db, e, &n, &found, "SELECT 1 FROM hosts WHERE name = ? AND port = ?",
 		"si", h->name, (int64_t)h->port);

@@ -108,6 +108,13 @@ with T() as t:
     for bad in ("*", "*.com", "*.co.uk", "127.0.0.1", "2130706433", "0x7f.1", "[::1]", "a b", "a..b",
                 "x.example:0", "x.example:70000", "user@x.example", "http://x.example"):
         t.fails(2, f"refused: {bad}", "evctl-host", "add", bad, hint=False)
+    for at in ("0x7f000001:443", "127.1:443"):
+        t.fails(2, f"refused as the address it is: {at}", "evctl-host", "add", "odd.crm.example", "--connect-to", at,
+                says="address 127.0.0.1")
+    t.fails(2, "a name that TLS does not take", "evctl-host", "add", "a_b.crm.example", says="over TLS")
+    t.fails(2, "nor with another port", "evctl-host", "add", "a_b.crm.example:8443", says="over TLS")
+    t.good("evctl-host", "add", "a_b.crm.example:8080", "--plain")
+    t.good("evctl-host", "rm", "a_b.crm.example:8080", "--yes")
     t.fails(5, "host taken", "evctl-host", "add", "api.crm.example")
     t.fails(2, "wildcard with --allow-private alone", "evctl-host", "add", "*.w.example", "--allow-private")
     r = t.run("evctl-host", "add", "*.w.example", "--allow-private", "--plain", "--connect-to",

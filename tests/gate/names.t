@@ -9,11 +9,13 @@ def run():
     ca = Authority("up")
     set_hosts()
     up = Upstream(ca.cert("api.x.example", "*.w.example", "*.b.w.example", "deep.b.w.example",
-                          "xn--bcher-kva.example", "odd.example"), answering(echo))
+                          "xn--bcher-kva.example", "odd.example", "a_b.x.example"), answering(echo))
     to = dict(ca=ca.pem, connect_to=up.addr, allow_private=True)
-    g = Gate(ports=(443, 80, 8443))
+    plain = Upstream(None, answering(echo), tls=False)
+    g = Gate(ports=(443, 80, 8443, 8080))
     g.begin(row("api.x.example", **to), row("*.w.example", **to),
-            row("xn--bcher-kva.example", **to), row("odd.example", 8443, **to))
+            row("xn--bcher-kva.example", **to), row("a_b.x.example", **to),
+            row("a_b.x.example", 8080, plain=True, connect_to=plain.addr, allow_private=True), row("odd.example", 8443, **to))
 
     def asks(name, host, sni=None, **more):
         return g.get("/", host=host, sni=sni or name, **more)
@@ -24,7 +26,12 @@ def run():
     eq((a.status, a.json()["headers"][0]), (200, "Host: api.x.example"), "capitals: lower-cased")
     a = asks("api.x.example", "api.x.example.")
     eq((a.status, a.json()["headers"][0]), (200, "Host: api.x.example"), "one trailing dot: dropped")
+    a = g.get("/", host="api.x.example.", sni="api.x.example.")
+    eq((a.status, a.json()["headers"][0]), (200, "Host: api.x.example"), "in SNI and the certificate too")
     eq(asks("api.x.example", "api.x.example..").status, 400, "two trailing dots: 400")
+    eq(g.get("/", host="a_b.x.example").raw, None, "an underscore: no TLS, which is why host add refuses it")
+    eq(g.get("/", host="a_b.x.example", port=8080, tls=False).status, 200,
+       "over plain HTTP it goes")
 
     eq(g.get("/", host="a.w.example").status, 200, "one label below a wildcard: 200")
     a = g.get("/", host="deep.b.w.example")

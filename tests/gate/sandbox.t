@@ -78,7 +78,7 @@ def held():
     print("closed" if first == 200 and late == [0, 0, 0] else late, flush=True)
 
 def names():
-    return {u: get(u)[0] for u in ("https://a.wild.x.example/", "https://a.b.wild.x.example/",
+    return {u: get(u)[0] for u in ("https://free.x.example./", "https://a.wild.x.example./", "https://a.wild.x.example/", "https://a.b.wild.x.example/",
             "https://wild.x.example/", "https://notwild.x.example/", "https://odd.x.example:8443/",
             "https://odd.x.example/", "https://other.example/", "http://bare.x.example:8443/",
             "https://bare.x.example:8443/", "http://bare.x.example/")}
@@ -128,7 +128,7 @@ with T() as t:
 
     r = t.run("evctl-run", "net", "names")
     got = json.loads(r.out) if r.code == 0 else {}
-    t.ok(got == {"https://a.wild.x.example/": 200, "https://a.b.wild.x.example/": 200, "https://wild.x.example/": 0,
+    t.ok(got == {"https://free.x.example./": 200, "https://a.wild.x.example./": 200, "https://a.wild.x.example/": 200, "https://a.b.wild.x.example/": 200, "https://wild.x.example/": 0,
                  "https://notwild.x.example/": 0, "https://odd.x.example:8443/": 200, "https://odd.x.example/": 403,
                  "https://other.example/": 0, "http://bare.x.example:8443/": 200, "https://bare.x.example:8443/": 403,
                  "http://bare.x.example/": 403},

@@ -167,8 +167,13 @@ static void test_small(struct tap *t)
 		host_check_connect_to("127.0.0.1:8443", &e) == 0 &&
 			host_check_connect_to("[::1]:8443", &e) == 0,
 		"addresses to connect to");
-	const char *bad[] = {
-		"127.0.0.1", ":1", "::1:1", "a b:1", "h:0", "h:99999", "[::1]", "[x]:1"};
+	const char *bad[] = {"127.0.0.1", ":1", "::1:1", "a b:1", "h:0", "h:99999", "[::1]",
+		"[x]:1", "0x7f000001:1", "0X7F000001:1", "127.1:1", "0177.0.0.1:1", "2130706433:1",
+		"0:1"};
+	host_check_connect_to("127.1:80", &e);
+	ok(t, strstr(e.msg, "127.0.0.1") && strstr(e.hint, "127.0.0.1:80"), "which address: %s",
+		e.msg);
+	ok(t, host_check_connect_to("127-1.example:1", &(struct err){0}) == 0, "a name");
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		ok(t, host_check_connect_to(bad[i], &(struct err){0}) < 0, "no address: %s",
 			bad[i]);
