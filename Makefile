@@ -148,6 +148,7 @@ install: all
 	install -s -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
 	install -s -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
 	cp -R $(O)/share/evctl/cell share/demo share/ci $(SHARE)/evctl
+	chmod -R u=rwX,go=rX $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \
 		install -D -m 644 $$m $(SHARE)/man/man$$s/$$(basename $$m); done; done

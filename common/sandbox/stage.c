@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
@@ -117,18 +118,83 @@ static int put_text(int dir, const char *path, const char *text, struct err *e)
 	return put(dir, path, text, strlen(text), e);
 }
 
-/* A file of this machine, read now, so that no inode is shared. */
-static int copy(int dir, const char *path, const char *from, bool must, struct err *e)
+/*
+ * Files of this machine, read before anything is written, so that no inode is shared: with evctl's
+ * own rights, as what is installed may be where only its owner reads.
+ */
+struct copies {
+	struct {
+		char *path; /* in the stage */
+		struct buf bytes;
+	} v[16];
+	size_t n;
+};
+#define COPIES_AUTO __attribute__((cleanup(copies_free))) struct copies
+
+static void copies_free(struct copies *c)
 {
-	BUF_AUTO b = {.limit = 16 << 20};
-	struct err inner = {0};
-	if (file_read(from, &b, &inner) < 0) {
-		if (!must)
-			return 0;
-		err_set(e, ERR_SANDBOX, "%s", inner.msg);
-		return err_hint(e, "install evctl again: make install");
+	for (size_t i = 0; i < c->n; i++) {
+		free(c->v[i].path);
+		buf_free(&c->v[i].bytes);
 	}
-	return put(dir, path, b.data, b.len, e);
+}
+
+static int take(struct copies *c, const char *path, const char *from, bool must, struct err *e)
+{
+	struct err inner = {0};
+	if (c->n == sizeof c->v / sizeof *c->v)
+		return 0;
+	struct buf *b = &c->v[c->n].bytes;
+	b->limit = 16 << 20;
+	c->v[c->n++].path = strdup(path);
+	if (!from || !c->v[c->n - 1].path)
+		return err_set(e, ERR_SANDBOX, "out of memory");
+	if (file_read(from, b, &inner) == 0)
+		return 0;
+	free(c->v[--c->n].path);
+	buf_free(b);
+	if (!must)
+		return 0;
+	err_set(e, ERR_SANDBOX, "%s", inner.msg);
+	return err_hint(e, "install evctl again: make install");
+}
+
+/* matplotlib wants a directory that it may write to; what is in it was made at install. */
+static int take_fonts(struct copies *c, const char *share, struct err *e)
+{
+	STR_AUTO from = path_join(share, "cell/matplotlib");
+	DIR *d = from ? opendir(from) : NULL;
+	int failed = 0;
+	if (!d)
+		return 0;
+	for (struct dirent *de; failed == 0 && (de = readdir(d));) {
+		if (de->d_name[0] == '.')
+			continue;
+		STR_AUTO src = path_join(from, de->d_name);
+		STR_AUTO dst = path_join(".matplotlib", de->d_name);
+		failed = dst ? take(c, dst, src, false, e) : -1;
+	}
+	closedir(d);
+	return failed;
+}
+
+static int take_cell(struct copies *c, const char *share, struct err *e)
+{
+	STR_AUTO pyc = path_join(share, "cell/cell.pyc");
+	STR_AUTO py = path_join(share, "cell/cell.py");
+	return take(c, "cell/cell.pyc", pyc, true, e) < 0 ||
+			       take(c, "cell/cell.py", py, true, e) < 0 ||
+			       take(c, "etc/matplotlibrc", "/etc/matplotlibrc", false, e) < 0
+		       ? -1
+		       : 0;
+}
+
+static int put_copies(int dir, const struct copies *c, struct err *e)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (put(dir, c->v[i].path, c->v[i].bytes.data, c->v[i].bytes.len, e) < 0)
+			return -1;
+	return 0;
 }
 
 static int put_hosts(int dir, const struct sandbox_spec *spec, struct err *e)
@@ -164,11 +230,9 @@ static int put_etc(int dir, const struct sandbox_spec *spec, const struct mounts
 	if (put_hosts(dir, spec, e) < 0 || put_links(dir, m, e) < 0 ||
 		put_text(dir, "etc/passwd", "tool:x:1000:1000:tool:/scratch:/nonexistent\n", e) <
 			0 ||
-		put_text(dir, "etc/group", "tool:x:1000:\n", e) < 0 ||
-		put_text(dir, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n",
-			e) < 0)
+		put_text(dir, "etc/group", "tool:x:1000:\n", e) < 0)
 		return -1;
-	return copy(dir, "etc/matplotlibrc", "/etc/matplotlibrc", false, e);
+	return put_text(dir, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", e);
 }
 
 /* One setting a line: a word, a space, the rest. */
@@ -189,38 +253,6 @@ static int put_config(
 	return put(dir, "cell/config", b.data, b.len, e);
 }
 
-/* matplotlib wants a directory that it may write to; what is in it was made at install. */
-static int put_matplotlib(int tmp, const char *share, struct err *e)
-{
-	STR_AUTO from = path_join(share, "cell/matplotlib");
-	DIR *d = from ? opendir(from) : NULL;
-	int failed = 0;
-	if (!d)
-		return 0;
-	for (struct dirent *de; failed == 0 && (de = readdir(d));) {
-		if (de->d_name[0] == '.')
-			continue;
-		STR_AUTO src = path_join(from, de->d_name);
-		STR_AUTO dst = path_join(".matplotlib", de->d_name);
-		failed = !src || !dst ? -1 : copy(tmp, dst, src, false, e);
-	}
-	closedir(d);
-	return failed;
-}
-
-static int put_cell(int dir, const struct sandbox_spec *spec, const struct mounts *m, struct err *e)
-{
-	STR_AUTO cell = path_join(spec->share_dir, "cell");
-	STR_AUTO pyc = cell ? path_join(cell, "cell.pyc") : NULL;
-	STR_AUTO py = cell ? path_join(cell, "cell.py") : NULL;
-	if (!pyc || !py)
-		return err_set(e, ERR_SANDBOX, "out of memory");
-	if (put_config(dir, spec, m, e) < 0 || copy(dir, "cell/cell.pyc", pyc, true, e) < 0 ||
-		copy(dir, "cell/cell.py", py, true, e) < 0)
-		return -1;
-	return 0;
-}
-
 static int put_tool(int dir, const struct sandbox_spec *spec, struct err *e)
 {
 	FD_AUTO tool = openat(dir, "tool", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -235,9 +267,14 @@ static int put_tool(int dir, const struct sandbox_spec *spec, struct err *e)
 int stage_fill(int dir, int tmp, uid_t uid, const struct sandbox_spec *spec, const struct mounts *m,
 	struct err *e)
 {
+	COPIES_AUTO cell = {0};
+	COPIES_AUTO fonts = {0};
+	if (take_cell(&cell, spec->share_dir, e) < 0 || take_fonts(&fonts, spec->share_dir, e) < 0)
+		return -1;
 	struct as old = begin_as(uid);
 	int failed = put_tool(dir, spec, e) < 0 || put_etc(dir, spec, m, e) < 0 ||
-		     put_cell(dir, spec, m, e) < 0 || put_matplotlib(tmp, spec->share_dir, e) < 0;
+		     put_config(dir, spec, m, e) < 0 || put_copies(dir, &cell, e) < 0 ||
+		     put_copies(tmp, &fonts, e) < 0;
 	end_as(old);
 	return failed ? -1 : 0;
 }
@@ -270,11 +307,13 @@ int stage_empty(int outputs, uid_t uid)
 int stage_renew(int tmp, int shm, uid_t uid, const char *share)
 {
 	struct err ignored = {0};
+	COPIES_AUTO fonts = {0};
+	bool taken = take_fonts(&fonts, share, &ignored) == 0;
 	struct as old = begin_as(uid);
 	int failed = empty(tmp, 01777) < 0 || empty(shm, 01777) < 0;
 	/* Where /scratch leaves no room for it, matplotlib does without. */
-	if (!failed)
-		put_matplotlib(tmp, share, &ignored);
+	if (!failed && taken)
+		put_copies(tmp, &fonts, &ignored);
 	end_as(old);
 	return failed ? -1 : 0;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """make install into an empty root, what is there then, that it runs, and that uninstall takes all back."""
 import os
+import shutil
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ with T() as t:
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
 
     def make(target):
-        return subprocess.run(["make", "-s", "-C", ROOT, *more, target], capture_output=True, text=True, env=env)
+        return subprocess.run(["make", "-s", "-C", ROOT, *more, target], capture_output=True, text=True, env=env, umask=0o077)
 
     def files():
         return sorted(str(p.relative_to(root / "usr/local")) for p in root.rglob("*") if not p.is_dir())
@@ -36,6 +37,8 @@ with T() as t:
          not symbols(root / "usr/local/libexec/evctl/evctl-egress"), "programs are stripped; control: as built they are not")
     odd = [p for p in root.rglob("*") if not p.is_symlink() and p.stat().st_mode & 0o022]
     t.ok(not odd, "nothing is writable by others", odd)
+    closed = [p for p in (root / "usr/local").rglob("*") if p.stat().st_mode & 0o044 != 0o044]
+    t.ok(not closed, "everything is readable by others, whatever the umask", closed)
     dead = [p for p in root.rglob("*") if p.is_symlink() and not p.exists()]
     t.ok(not dead, "no link is dead", dead)
     evctl = root / "usr/local/bin/evctl"
@@ -50,5 +53,13 @@ with T() as t:
     r = run("doctor", "-o", "json")
     t.ok(r.returncode in (0, 7) and '"gate"' in r.stdout and "not found" not in r.stdout,
          "doctor finds the gate and what runs inside", r)
+    # A home that only its owner enters, as root's is, with a name that no shell likes.
+    home = t.dir / "it's a höme"
+    shutil.copytree(root / "usr/local", home / "local", symlinks=True)
+    home.chmod(0o700)
+    folder = t.expert("one", {"t.py": "def f(): return 1"}, "name: one\ntools: [{name: f, entry: t.py:f}]\n")
+    run("expert", "create", "one", "--dir", folder)
+    r = subprocess.run([home / "local/bin/evctl-run", "one", "f"], capture_output=True, text=True, env=t.env)
+    t.ok(r.returncode == 0 and r.stdout.strip() == "1", "it runs from where nobody else may read", r)
     r = make("uninstall")
     t.ok(r.returncode == 0 and files() == [], "make uninstall leaves no file", files())
