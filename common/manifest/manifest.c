@@ -34,6 +34,7 @@ static void tool_free(struct manifest_tool *t)
 	free(t->entry_func);
 	json_decref(t->input);
 	json_decref(t->output);
+	json_decref(t->faults);
 }
 
 void manifest_free(struct manifest *m)

@@ -29,11 +29,12 @@ struct manifest_tool {
 	char *description; /* "" when not given */
 	char *entry_file;  /* "leads.py", "lib/leads.py" */
 	char *entry_func;  /* NULL: the file is a script */
-	json_t *input;	   /* a JSON Schema object, or NULL */
+	json_t *input;	   /* a JSON Schema object, or NULL; see manifest/derive.h */
 	json_t *output;	   /* likewise */
 	int timeout_ms;	   /* 1000 to MS(LIMIT_CALL_S) */
 	size_t memory;	   /* bytes, MANIFEST_MEMORY_MIN to GIB(LIMIT_MEMORY_GIB) */
 	int line;	   /* of the tool in the file */
+	json_t *faults;	   /* of entry and input: [{file, line, message, hint}]; not kept */
 };
 
 struct manifest {

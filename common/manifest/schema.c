@@ -596,7 +596,6 @@ static enum verdict unknown_member(const struct ctx *c, const char *key)
 	BUF_AUTO all = {.limit = 1000};
 	size_t n = 0;
 	struct value_place at = {c->at, key, 0};
-	invalid(c, &at, "no such member");
 	if (c->quiet)
 		return INVALID;
 	FOR_MEMBERS (it, sibling(c, "properties")) {
@@ -609,6 +608,11 @@ static enum verdict unknown_member(const struct ctx *c, const char *key)
 			buf_addf(&all, "%s%s", n > 1 ? ", " : "", name);
 	}
 	const char *near = strlen(key) <= 64 ? nearest_word(key, names) : NULL;
+	/* In the message too: some who call see nothing else. */
+	if (near)
+		invalid(c, &at, "no such member; did you mean '%s'?", near);
+	else
+		invalid(c, &at, "no such member");
 	if (near)
 		err_hint(c->run->e, "did you mean '%s'?", near);
 	else if (n)
@@ -794,11 +798,17 @@ static int by_name(const void *key, const void *keyword)
 	return strcmp(key, ((const struct keyword *)keyword)->name);
 }
 
-/* The type first, whatever the order in the schema: it is the message that helps most. */
+/*
+ * The type first, whatever the order in the schema, then members that may not be there (a name
+ * written wrong leaves another out): the messages that help most.
+ */
 static enum verdict check_keywords(const struct ctx *c)
 {
 	const json_t *type = sibling(c, "type");
+	const json_t *rest = sibling(c, "additionalProperties");
 	enum verdict v = type ? kw_type(c, type) : VALID;
+	if (!v && json_is_false(rest))
+		v = kw_additional_properties(c, rest);
 	for (void *it = json_object_iter((json_t *)c->schema); !v && it;
 		it = json_object_iter_next((json_t *)c->schema, it)) {
 		const struct keyword *k = bsearch(json_object_iter_key(it), keywords,

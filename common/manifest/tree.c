@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/limits.h"
+#include "manifest/derive.h"
 #include "manifest/ignore.h"
 #include "manifest/secretish.h"
 #include "base/text.h"
@@ -380,7 +381,8 @@ int manifest_load(struct manifest *m, struct tree *t, const char *dir, struct er
 	if (read_manifest(fd, dir, path, &b, e) < 0 ||
 		manifest_parse(m, path, buf_str(&b), b.len, e) < 0)
 		return -1;
-	if (tree_load(t, fd, dir, &m->ignore, e) == 0 && check_entries(m, t, path, e) == 0)
+	if (tree_load(t, fd, dir, &m->ignore, e) == 0 && check_entries(m, t, path, e) == 0 &&
+		derive_from_tree(m, t, e) == 0)
 		return 0;
 	manifest_free(m);
 	tree_free(t);

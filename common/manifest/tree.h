@@ -43,9 +43,10 @@ void tree_free(struct tree *t);
 const struct tree_file *tree_find(const struct tree *t, const char *path);
 
 /*
- * Reads DIR/expert.yaml, then the tree, and checks that each tool's entry is one of its files. Both
- * structs zeroed; either may not be NULL; on -1 both are empty. ERR_NOTFOUND where there is no
- * directory or no expert.yaml (with a hint that makes one).
+ * Reads DIR/expert.yaml, then the tree, checks that each tool's entry is one of its files, and
+ * derives what the code says of inputs (manifest/derive.h). Both structs zeroed; either may not be
+ * NULL; on -1 both are empty. ERR_NOTFOUND where there is no directory or no expert.yaml (with a
+ * hint that makes one).
  */
 int manifest_load(struct manifest *m, struct tree *t, const char *dir, struct err *e);
 

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "manifest/derive.h"
 #include "manifest/schema.h"
 #include "run/runner_in.h"
 #include "state/session.h"
@@ -56,6 +57,19 @@ static int load_row(struct runner *r, const struct session *s, struct err *e)
 	return r->view.name ? 0 : err_set(e, ERR_FAIL, "out of memory");
 }
 
+/* A version's manifest is frozen with it, a draft's is what the session was started with. */
+static int read_joined(struct runner *r, struct err *e)
+{
+	const struct tree_file *f = tree_find(&r->view.t, MANIFEST_FILE);
+	if (r->view.version != EXPERT_DRAFT)
+		return 0;
+	if (!f)
+		return err_set(e, ERR_STATE, "the session has no %s", MANIFEST_FILE);
+	if (manifest_parse(&r->view.m, MANIFEST_FILE, f->data, f->n, e) < 0)
+		return -1;
+	return derive_from_tree(&r->view.m, &r->view.t, e);
+}
+
 static int join_session(struct runner *r, const struct run_who *who, struct err *e)
 {
 	SESSION_AUTO s = {0};
@@ -65,10 +79,7 @@ static int join_session(struct runner *r, const struct run_who *who, struct err 
 	FD_AUTO dir = session_dir(r->st, e);
 	if (dir < 0 || room_join(&r->room, dir, s.id, &r->view.t, e) < 0)
 		return -1;
-	const struct tree_file *f = tree_find(&r->view.t, MANIFEST_FILE);
-	manifest_free(&r->view.m);
-	return f ? manifest_parse(&r->view.m, MANIFEST_FILE, f->data, f->n, e)
-		 : err_set(e, ERR_STATE, "the session has no %s", MANIFEST_FILE);
+	return read_joined(r, e);
 }
 
 static int open_view(struct runner *r, const struct run_who *who, struct err *e)

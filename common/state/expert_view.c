@@ -2,6 +2,7 @@
 #include "state/expert.h"
 
 #include "base/file.h"
+#include "manifest/derive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +62,7 @@ static int expert_check_dir(const struct state_place *place, const char *dir, st
 	return 0;
 }
 
-/* Only expert.yaml, without the rest of the directory; the same rules about links as for the tree.
- */
+/* Only expert.yaml and what its entries lead to; the same rules about links as for the tree. */
 static int read_manifest(const char *dir, struct manifest *m, struct err *e)
 {
 	BUF_AUTO b = {.limit = MANIFEST_MAX_BYTES};
@@ -82,7 +82,12 @@ static int read_manifest(const char *dir, struct manifest *m, struct err *e)
 		return err_set(e, ERR_USAGE, "'%s' is not a regular file", path);
 	if (fd_read_all(fd, &b) < 0)
 		return err_errno(e, ERR_USAGE, "cannot read '%s'", path);
-	return manifest_parse(m, path, buf_str(&b), b.len, e);
+	if (manifest_parse(m, path, buf_str(&b), b.len, e) < 0)
+		return -1;
+	if (derive_from_dir(m, top, e) == 0)
+		return 0;
+	manifest_free(m);
+	return -1;
 }
 
 int expert_read_dir(const struct state_place *place, const char *dir, char **real,

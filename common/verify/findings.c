@@ -97,18 +97,33 @@ static json_t *suspicious_of(const struct tree *t)
 	return out;
 }
 
+/* What deriving the inputs found (manifest/derive.h). */
+static json_t *entry_errors_of(const struct manifest *m)
+{
+	json_t *out = json_array(), *fault;
+	size_t k;
+	for (size_t i = 0; m && i < m->ntools; i++)
+		json_array_foreach(m->tools[i].faults, k, fault)
+		{
+			json_t *row = json_pack("{s:s}", "tool", m->tools[i].name);
+			json_object_update(row, fault);
+			json_array_append_new(out, row);
+		}
+	return out;
+}
+
 static json_t *make(const struct manifest *m, const struct tree *t, const struct python *py,
 	struct scan *s, struct err *e)
 {
 	REACH_AUTO r = {0};
 	if (scan_all(s, t, e) < 0 || reach_find(&r, m, t, s, e) < 0)
 		return NULL;
-	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads", reads_of(&r),
+	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads", reads_of(&r),
 		"dynamic", dynamics_of(&r), "env_mistakes", env_mistakes_of(s), "modules_missing",
 		modules_missing(&r, true), "modules_optional", modules_missing(&r, false),
 		"syntax_errors", syntax_errors_of(&r, py, true), "syntax_unreached",
-		syntax_errors_of(&r, py, false), "suspicious", suspicious_of(t), "modules",
-		modules_used(&r));
+		syntax_errors_of(&r, py, false), "entry_errors", entry_errors_of(m), "suspicious",
+		suspicious_of(t), "modules", modules_used(&r));
 	if (!out)
 		err_set(e, ERR_FAIL, "out of memory");
 	return out;

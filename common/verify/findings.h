@@ -10,6 +10,7 @@
  *	modules_optional: the same of the others that a tool may come to
  *	syntax_errors:   [{file, line, message}]
  *	syntax_unreached: the same of brought packages, in files that no tool comes to
+ *	entry_errors:    [{tool, file, line, message, hint}]   calls that would fail, perhaps all
  *	suspicious:      [{file, why}]              files that look like keys
  *	modules:         {TOOL: [...]}              of the sandbox's own, that the tool imports
  *unguarded

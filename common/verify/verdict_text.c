@@ -20,6 +20,7 @@ enum rule {
 	RULE_FLAG,
 	RULE_PERHAPS,
 	RULE_UNREACHED,
+	RULE_ENTRY,
 	RULES
 };
 
@@ -39,6 +40,8 @@ static const struct {
 		"A module that is not there, and without which tools begin all the same"},
 	[RULE_UNREACHED] = {"syntax-unreached", "note",
 		"A brought file that is not Python that the sandbox runs, and that no tool comes to"},
+	[RULE_ENTRY] = {"entry-error", "error",
+		"An entry that cannot be called as expert.yaml has it"},
 	[RULE_UNUSED] = {"unused-key", "note", "A bound key that no code reads by name"},
 	[RULE_FLAG] = {"flag", "note", "A setting or file that is always pointed out"},
 };
@@ -132,6 +135,7 @@ static void collect(struct items *a, const json_t *v)
 {
 	add_rows(a, v, "syntax_errors", RULE_SYNTAX, NULL, "message");
 	add_rows(a, v, "modules_missing", RULE_MODULE, "module", NULL);
+	add_rows(a, v, "entry_errors", RULE_ENTRY, "message", NULL);
 	add_rows(a, v, "missing", RULE_MISSING, "name", NULL);
 	add_rows(a, v, "optional_missing", RULE_OPTIONAL, "name", NULL);
 	add_rows(a, v, "dynamic", RULE_DYNAMIC, NULL, "why");
@@ -150,6 +154,10 @@ static void add_message(struct buf *b, const struct shown_item *it)
 	case RULE_SYNTAX:
 	case RULE_UNREACHED:
 		buf_addf(b, "%s", why);
+		break;
+	case RULE_ENTRY:
+		buf_addf(b, "tool '%s': ", tools);
+		text_add_visible(b, it->name, strlen(it->name), false);
 		break;
 	case RULE_MODULE:
 	case RULE_PERHAPS:
@@ -262,6 +270,8 @@ void report_summary(const json_t *v, struct buf *why)
 		why, places(json_object_get(v, "syntax_errors")), "syntax error", "syntax errors");
 	add_count(why, distinct(json_object_get(v, "modules_missing"), "module"),
 		"module is missing", "modules are missing");
+	add_count(why, json_array_size(json_object_get(v, "entry_errors")),
+		"entry cannot be called", "entries cannot be called");
 	add_count(why, distinct(json_object_get(v, "optional_missing"), "name"),
 		"optional key is not supplied", "optional keys are not supplied");
 	add_count(why, places(json_object_get(v, "dynamic")), "read cannot be resolved",

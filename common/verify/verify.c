@@ -266,7 +266,8 @@ static size_t count(const json_t *o, const char *key)
 
 static const char *status_of(const json_t *v)
 {
-	if (count(v, "missing") || count(v, "syntax_errors") || count(v, "modules_missing"))
+	if (count(v, "missing") || count(v, "syntax_errors") || count(v, "modules_missing") ||
+		count(v, "entry_errors"))
 		return "red";
 	if (count(v, "dynamic") || count(v, "env_mistakes") || count(v, "optional_missing"))
 		return "amber";
@@ -285,9 +286,10 @@ static json_t *modules_of(const json_t *findings, const char *kind)
 	return out;
 }
 
-static json_t *unreached_of(const json_t *findings)
+/* Versions that were published before there were such rows have none. */
+static json_t *rows_of(const json_t *findings, const char *kind)
 {
-	json_t *rows = json_object_get(findings, "syntax_unreached");
+	json_t *rows = json_object_get(findings, kind);
 	return rows ? json_incref(rows) : json_array();
 }
 
@@ -304,8 +306,9 @@ static json_t *module_hints_of(const json_t *findings)
 json_t *verify_judge(const struct verify_input *in)
 {
 	const json_t *f = in->findings;
-	json_t *v = json_pack("{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o}",
-		"expert", json_text(in->expert, strlen(in->expert)), "status", "", "missing",
+	json_t *v = json_pack(
+		"{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o,s:o,s:o}", "expert",
+		json_text(in->expert, strlen(in->expert)), "status", "", "missing",
 		unsupplied_of(in, true), "reads", reads_of(in), "dynamic", dynamic_of(f),
 		"env_mistakes", json_object_get(f, "env_mistakes"), "modules_missing",
 		modules_of(f, "modules_missing"), "unused", unused_of(in), "flags", flags_of(in),
@@ -313,7 +316,8 @@ json_t *verify_judge(const struct verify_input *in)
 		json_object_get(f, "syntax_errors"), "optional_missing", unsupplied_of(in, false),
 		"buyer_keys", buyer_keys_of(in), "modules_optional",
 		modules_of(f, "modules_optional"), "module_hints", module_hints_of(f),
-		"syntax_unreached", unreached_of(f));
+		"syntax_unreached", rows_of(f, "syntax_unreached"), "entry_errors",
+		rows_of(f, "entry_errors"));
 	if (v)
 		json_object_set_new(v, "status", json_string(status_of(v)));
 	return v;

@@ -212,7 +212,8 @@ with T() as t:
     r = t.run("evctl-log", "show", run)
     t.ok(r.code == 0 and "a very private reason" in r.out and "Traceback" in r.out and
          "failed: the tool raised an error" in r.out, "the owner reads the traceback", r)
-    fails_with(11, "failed", "wrong arguments", "shaped", "--arg", "nope=1")
+    t.fails(2, "a member that the function has no parameter for: nothing begins", "evctl-run", "t", "shaped",
+            "--arg", "nope=1", says="input.nope: no such member")
     fails_with(11, "failed", "a result that does not fit", "shaped", "--arg", 'n="x"')
     t.ok(t.run("evctl-run", "t", "shaped", "--arg", "n=5").json == {"n": 5}, "one that does")
     fails_with(12, "timeout", "the tool's own deadline", "slow")

@@ -1,0 +1,14 @@
+/*
+ * What a docstring says: its first paragraph, and of a parameter what the styles of Google, NumPy
+ * and Sphinx say where they are plain.
+ */
+#ifndef EVCTL_SCAN_DOCSTRING_H
+#define EVCTL_SCAN_DOCSTRING_H
+
+#include "scan/arena.h"
+
+/* One line, words one space apart; NULL where it says nothing. In the arena. */
+const char *docstring_summary(struct arena *a, const char *s, size_t n);
+const char *docstring_param(struct arena *a, const char *s, size_t n, const char *name);
+
+#endif
