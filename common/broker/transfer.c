@@ -272,8 +272,8 @@ static int judge_end(
 		[UPSTREAM_BROKEN] = {"broken", ERR_FAIL}};
 	if (x->too_large) {
 		char text[64];
-		snprintf(
-			text, sizeof text, "the answer is over %zu MB", x->q->answer_max / 1000000);
+		snprintf(text, sizeof text, "the answer is over %zu MB%s",
+			x->q->answer_max / 1000000, x->decode ? " unpacked" : "");
 		return refuse(x->a, "answer-too-large", ERR_LIMIT, text, e);
 	}
 	if (x->encoded && x->a->status && end == UPSTREAM_STOPPED)

@@ -1,19 +1,23 @@
 #include "gate/upstream.h"
 
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/vault.h"
 #include "net/addr.h"
 
 #include <curl/curl.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_HEAD_MAX 65536
-#define LOOK_MS 1000 /* for a client's end behind what it has sent already */
-#define IDLE_MAX 64  /* handles kept for one row */
+#define ANSWER_HEAD_KB 64
+#define ANSWER_FIELDS 100 /* as http.client takes them */
+#define LOOK_MS 1000	  /* for a client's end behind what it has sent already */
+#define IDLE_MAX 64	  /* handles kept for one row */
 
 /* An easy handle with a multi of its own, so that its connections stay with the row. */
 struct handle {
@@ -161,12 +165,15 @@ struct transfer {
 	bool stopped;	    /* a callback said so */
 	bool addr_refused;  /* at least one address */
 	bool addr_accepted; /* at least one address */
-	bool malformed;	    /* the answer's head */
+	bool not_server;    /* the peer's certificate is not one for servers */
+	bool wants_cert;    /* the peer asked for a client's */
+	bool bad_head;	    /* the answer's */
+	const char *why;    /* what was wrong, where it is known so well; static */
 	/* The answer's head: its bytes, and fields as offsets until it is whole. */
 	struct buf head;
 	struct {
 		size_t name, name_len, value, value_len;
-	} at[HTTP_FIELDS_MAX];
+	} at[ANSWER_FIELDS];
 	size_t nfields;
 	int status;
 	size_t phrase, phrase_len;
@@ -185,6 +192,31 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	}
 	t->addr_accepted = true;
 	return socket(a->family, type | SOCK_CLOEXEC, a->protocol);
+}
+
+/*
+ * libcurl asks GnuTLS whether the certificate is valid for the name, not whether it is one for a
+ * server: a client's, from the same CA, would do. Called when there is a connection, before
+ * anything goes over it.
+ */
+static int before_request(void *arg, char *ip, char *local_ip, int port, int local_port)
+{
+	struct transfer *t = arg;
+	struct curl_tlssessioninfo *tls = NULL;
+	unsigned status = 0;
+	gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)GNUTLS_KP_TLS_WWW_SERVER};
+	(void)ip, (void)local_ip, (void)port, (void)local_port;
+	if (!t->q->tls || !t->addr_accepted) /* plain, or a kept one, which has been looked at */
+		return CURL_PREREQFUNC_OK;
+	t->not_server = curl_easy_getinfo(t->h->easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK ||
+			!tls || tls->backend != CURLSSLBACKEND_GNUTLS || !tls->internals ||
+			gnutls_certificate_verify_peers(tls->internals, &purpose, 1, &status) < 0 ||
+			status;
+	if (t->not_server)
+		return CURL_PREREQFUNC_ABORT;
+	t->wants_cert = gnutls_certificate_client_get_request_status(tls->internals);
+	return CURL_PREREQFUNC_OK;
 }
 
 static size_t read_body(char *p, size_t size, size_t n, void *arg)
@@ -224,6 +256,17 @@ static void head_reset(struct transfer *t, const char *line, size_t n)
 	buf_add(&t->head, line + at, t->phrase_len);
 }
 
+static int blame(struct transfer *t, const char *why)
+{
+	t->why = why;
+	return -1;
+}
+
+static int head_large(struct transfer *t)
+{
+	return blame(t, "the head of the host's answer is over " LIMIT_TEXT(ANSWER_HEAD_KB) " KB");
+}
+
 /* A line that is no field is left out: some servers do send such, and nobody can rely on it. */
 static int head_field(struct transfer *t, const char *line, size_t n)
 {
@@ -237,20 +280,20 @@ static int head_field(struct transfer *t, const char *line, size_t n)
 		n--;
 	if (!http_value_ok(line + from, n - from))
 		return 0;
-	if (t->nfields == HTTP_FIELDS_MAX)
-		return -1;
+	if (t->nfields == ANSWER_FIELDS)
+		return blame(t, "the host's answer has over " LIMIT_TEXT(ANSWER_FIELDS) " headers");
 	size_t base = t->head.len;
 	buf_add(&t->head, line, n);
 	t->at[t->nfields].name = base;
 	t->at[t->nfields].name_len = name_len;
 	t->at[t->nfields].value = base + from;
 	t->at[t->nfields++].value_len = n - from;
-	return buf_failed(&t->head) ? -1 : 0;
+	return buf_failed(&t->head) ? head_large(t) : 0;
 }
 
 static int head_whole(struct transfer *t)
 {
-	struct http_field field[HTTP_FIELDS_MAX];
+	struct http_field field[ANSWER_FIELDS];
 	const char *p = buf_str(&t->head);
 	if (t->status < 200)
 		return t->status >= 100 && t->status != 101 ? 0 : -1;
@@ -288,7 +331,7 @@ static size_t take_line(char *line, size_t size, size_t n, void *arg)
 	}
 	if (rc == 0)
 		return whole;
-	t->malformed = !t->stopped;
+	t->bad_head = !t->stopped;
 	return 0;
 }
 
@@ -366,6 +409,8 @@ static int set_rules(struct transfer *t)
 	rc |= curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, (long)needs_fresh(t->q));
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
+	rc |= curl_easy_setopt(c, CURLOPT_PREREQFUNCTION, before_request);
+	rc |= curl_easy_setopt(c, CURLOPT_PREREQDATA, t);
 	rc |= curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 65536L);
 	rc |= curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, 65536L);
 	return rc == CURLE_OK ? 0 : -1;
@@ -436,13 +481,22 @@ static enum upstream_end wait_more(struct transfer *t)
 	return UPSTREAM_OK;
 }
 
-static enum upstream_end judge_code(const struct transfer *t, CURLcode code)
+static enum upstream_end judge_code(struct transfer *t, CURLcode code)
 {
 	if (t->stopped)
 		return UPSTREAM_STOPPED;
-	if (t->malformed)
+	if (t->bad_head)
 		return UPSTREAM_BROKEN;
+	if (t->not_server) {
+		blame(t, "the host's certificate is not one for a server");
+		return UPSTREAM_CERTIFICATE;
+	}
+	if (code != CURLE_OK && t->wants_cert && !t->head.len)
+		blame(t, "the host asks for a client's certificate, and the gate has none");
 	switch (code) {
+	case CURLE_OUT_OF_MEMORY: /* what libcurl calls a line of a head over its limit */
+		head_large(t);
+		return UPSTREAM_BROKEN;
 	case CURLE_OK:
 		return t->head_done ? UPSTREAM_OK : UPSTREAM_BROKEN;
 	case CURLE_COULDNT_CONNECT:
@@ -508,7 +562,8 @@ static const char *explain(enum upstream_end end)
 enum upstream_end upstream_run(
 	struct upstream *u, const struct upstream_request *q, const char **why)
 {
-	struct transfer t = {.q = q, .u = u, .h = handle_take(u), .head.limit = ANSWER_HEAD_MAX};
+	struct transfer t = {
+		.q = q, .u = u, .h = handle_take(u), .head.limit = KIB(ANSWER_HEAD_KB)};
 	enum upstream_end end = UPSTREAM_BROKEN;
 	*why = "out of memory";
 	if (!t.h)
@@ -516,7 +571,7 @@ enum upstream_end upstream_run(
 	if (set_up(&t) == 0 && curl_multi_add_handle(t.h->multi, t.h->easy) == CURLM_OK) {
 		end = transfer(&t);
 		curl_multi_remove_handle(t.h->multi, t.h->easy);
-		*why = explain(end);
+		*why = t.why && end != UPSTREAM_STOPPED ? t.why : explain(end);
 	}
 	/* No option, header or pointer of this request outlives it; the connections do. */
 	curl_easy_reset(t.h->easy);

@@ -1,4 +1,5 @@
 #include "net/http.h"
+#include "base/limits.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -211,7 +212,7 @@ static int parse_field(struct http_text line, struct http_head *h, const char **
 	if (!http_value_ok(f.value.p, f.value.n))
 		return bad(why, "a control character is in a header");
 	if (h->nfields == HTTP_FIELDS_MAX) {
-		*why = "too many headers";
+		*why = "the request has over " LIMIT_TEXT(HTTP_FIELDS_MAX) " headers";
 		return 431;
 	}
 	h->field[h->nfields++] = f;

@@ -136,13 +136,14 @@ class Authority:
                 "-subj", "/CN=" + name, "-addext", "basicConstraints=critical,CA:TRUE")
         self.pem = open(self.base + ".pem").read()
 
-    def cert(self, *names, expired=False):
+    def cert(self, *names, expired=False, purpose=None):
         """The path of a PEM file with key and certificate."""
-        out = "%s-%s%s" % (self.base, names[0].replace("*", "_"), "-old" if expired else "")
+        out = "%s-%s%s%s" % (self.base, names[0].replace("*", "_"), "-old" if expired else "", purpose or "")
         if os.path.exists(out + ".both"):
             return out + ".both"
         ext = out + ".ext"
-        open(ext, "w").write("subjectAltName=" + ",".join("DNS:" + n for n in names) + "\n")
+        open(ext, "w").write("subjectAltName=" + ",".join("DNS:" + n for n in names) + "\n" +
+                             ("extendedKeyUsage=%s\n" % purpose if purpose else ""))
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-keyout", out + ".key", "-out", out + ".csr", "-subj", "/CN=x")
         args = ["x509", "-req", "-in", out + ".csr", "-CA", self.base + ".pem", "-CAkey",

@@ -38,12 +38,14 @@ def run():
     good = Upstream(ordinary, answering(echo))
     eq(asks(good).status, 200, "a valid certificate: 200")
     bad = {"expired": ca.cert("api.x.example", expired=True), "for another host": ca.cert("no.x.example"),
-           "self-signed": selfsigned, "from an unknown CA": other.cert("api.x.example")}
+           "self-signed": selfsigned, "for clients": ca.cert("api.x.example", purpose="clientAuth"), "from an unknown CA": other.cert("api.x.example")}
     for name, cert in bad.items():
         up = Upstream(cert, answering(echo))
         a = asks(up, headers=["Authorization: Bearer not-to-be-sent"])
         eq((a.status, a.gate, up.bytes()), (502, "certificate", b""),
            "a certificate %s: 502, no request byte" % name)
+    up = Upstream(ca.cert("api.x.example", purpose="serverAuth"), answering(echo))
+    eq([asks(up).status for _ in range(2)], [200, 200], "while one for servers, and says so, is fine")
     up = Upstream(other.cert("api.x.example"), answering(echo))
     eq(asks(up, roots=other).status, 200, "with that CA as the row's: 200")
     eq(asks(good, roots=other).gate, "certificate", "and then the first one is refused")
@@ -52,6 +54,28 @@ def run():
     g.end()
     eq((a.status, a.gate), (502, "certificate"), "the system's roots do not hold a test CA: 502")
     eq(asks(Upstream(None, lambda c, s: (c.recv(9), c.sendall(reply("x"))), tls=False)).gate, "tls", "no TLS upstream: 502")
+
+    # What a peer is refused for is said.
+    def says(status, word, up, what):
+        a = asks(up)
+        eq((a.status, a.gate), (502, status), what)
+        ok(word in a.json()["error"], "and it says: " + word, a)
+    says("certificate", "for a server", Upstream(ca.cert("api.x.example", purpose="clientAuth"), answering(echo)),
+         "a client's certificate")
+    curious = Upstream(ordinary, answering(echo))
+    curious.ctx.load_verify_locations(ca.base + ".pem")
+    curious.ctx.verify_mode = ssl.CERT_OPTIONAL
+    eq(asks(curious).status, 200, "a host that would take a client's certificate")
+    curious.ctx.verify_mode = ssl.CERT_REQUIRED
+    says("broken", "asks for a client's certificate", curious, "one that must have it")
+
+    def heads(*fields):
+        return Upstream(ordinary, answering(lambda h, b: reply("ok", headers=fields)))
+    eq(asks(heads(*["X-A: b"] * 99)).status, 200, "an answer with 100 headers")
+    says("broken", "over 100 headers", heads(*["X-A: b"] * 100), "one more")
+    eq(asks(heads(*["X-A: " + "b" * 1000] * 60)).status, 200, "a head of 60 KB")
+    for fields in (["X-A: " + "b" * 1000] * 70, ["X-A: " + "b" * 70000], ["X-A: " + "b" * 200000]):
+        says("broken", "over 64 KB", heads(*fields), "a head of %d bytes" % len("".join(fields)))
 
     # 25
     eq(len(trap.seen), 0, "proxies in the environment: nothing went there")
