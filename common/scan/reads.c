@@ -104,6 +104,7 @@ static void note_member(struct here *h, struct node *n, struct val base, enum va
 static struct val visit_attr(struct here *h, struct node *n)
 {
 	struct val base = visit_base(h, n->attr.value, VAR_ATTR);
+	copy_note_load(h, n);
 	struct val v = value_of_attr(h->s, n, base);
 
 	check_keys_attr(h, n, base);
@@ -114,10 +115,20 @@ static struct val visit_attr(struct here *h, struct node *n)
 	return v;
 }
 
+/* A read of what base is: EV_KEYS, or a copy of it. */
+static void read_of(
+	struct here *h, struct node *base, struct node *key, uint32_t line, bool required)
+{
+	struct here there = *h;
+
+	there.copy = copy_behind(h, base);
+	report_read(&there, key, line, required);
+}
+
 static void read_index(struct here *h, struct node *n, struct val base)
 {
 	if (base.bits & VAL_DICT)
-		report_read(h, n->sub.index, n->line, true);
+		read_of(h, n->sub.value, n->sub.index, n->line, true);
 	if (base.bits & VAL_ENVIRON)
 		report_env(h, n->sub.index, n->line);
 	if (base.bits & VAL_METHODS)
@@ -152,7 +163,8 @@ static void read_call(struct here *h, struct node *n, uint32_t method)
 	}
 	bool required = method == VAL_GETITEM || (method == VAL_POP && n->call.args.n == 1) ||
 			n->flags & NODE_DEMANDED;
-	report_read(h, n->call.args.v[0], n->line, required);
+	struct node *f = n->call.func;
+	read_of(h, f->kind == E_ATTR ? f->attr.value : f, n->call.args.v[0], n->line, required);
 }
 
 static void env_call(struct here *h, struct node *n)
@@ -367,7 +379,7 @@ static void compare_pair(struct here *h, struct node *n, struct node *left, stru
 		return;
 	}
 	if (rv.bits & VAL_DICT)
-		report_read(h, left, n->line, false);
+		read_of(h, right, left, n->line, false);
 	if (rv.bits & VAL_ENVIRON)
 		report_env(h, left, n->line);
 	if (rv.bits & VAL_METHODS)
@@ -552,6 +564,7 @@ static void store_parts(struct here *h, struct node *t)
 {
 	switch (t->kind) {
 	case E_ATTR:
+		copy_note_store(h, t);
 		if (visit(h, t->attr.value).bits & VAL_OURS)
 			report_dynamic(h, t->attr.value, used_otherwise);
 		break;
@@ -584,6 +597,30 @@ static bool takes_keys(struct here *h, const struct node *t)
 	return own && own->flags & (VAR_GLOBAL | VAR_NONLOCAL);
 }
 
+static void visit_part(struct node *n, void *arg)
+{
+	struct here *h = arg;
+	uint32_t ours = visit(h, n->kind == X_KEYWORD ? n->keyword.value : n).bits & VAL_OURS;
+
+	if (ours & ~(uint32_t)VAL_DICT)
+		report_dynamic(h, n, used_otherwise);
+}
+
+/* The parts of a copy: those that are EV_KEYS do no harm here. */
+static void visit_copy(struct here *h, struct node *n)
+{
+	if (n->kind == E_CALL && n->call.func->kind == E_ATTR &&
+		n->call.func->attr.name->known == SYM_copy)
+		visit(h, n->call.func->attr.value);
+	else
+		ast_each(n, visit_part, h);
+}
+
+static bool is_itself(struct here *h, struct node *n)
+{
+	return (value_of(h->s, n, h->scope, h->loop).bits & VAL_OURS) == VAL_DICT;
+}
+
 static void assign_all(struct here *h, struct node *value, struct node **targets, uint32_t n)
 {
 	bool pairs = true, taken = true;
@@ -603,7 +640,11 @@ static void assign_all(struct here *h, struct node *value, struct node **targets
 	}
 	if (taken && value->kind == E_CALL)
 		value->mark = true;
-	if (taken)
+	if (taken && n == 1 && copy_is_followed(h, targets[0], value))
+		visit_copy(h, value);
+	else if (taken)
+		visit(h, value);
+	else if (n == 1 && is_itself(h, value) && copy_holds(h, targets[0]))
 		visit(h, value);
 	else
 		use(h, value);

@@ -50,6 +50,8 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 		return;
 	}
 	for (size_t i = 0; i < t.of.n; i++) {
+		if (h->copy && copy_supplies(s, h->copy, t.of.v[i]))
+			continue;
 		bool must = is_required(h, key, &t.of.v[i], required);
 		VEC_GROW(&s->arena, s->reads);
 		s->reads.v[s->reads.n++] =

@@ -41,6 +41,8 @@ enum value_bits {
 	VAL_EXIT = 1 << 24, /* sys.exit, os._exit */
 	VAL_FUNCTOOLS = 1 << 25,
 	VAL_CACHE = 1 << 26, /* its cache decorators */
+	VAL_COLLECTIONS = 1 << 27,
+	VAL_CHAINMAP = 1 << 28,
 };
 
 enum item_kind { ITEM_MODULE, ITEM_GETTER, ITEM_OUTSIDE };
@@ -101,6 +103,16 @@ struct helper {
 		size_t n, room;
 	} needs;
 };
+
+/* self.name = EV_KEYS in a class */
+struct holder {
+	struct scope *cls;
+	struct sym *name;
+	struct node *target;
+	uint32_t born; /* the round that found it */
+	bool bad;      /* it is stored to elsewhere too */
+};
+#define MAX_HOLDERS 64
 
 struct star {
 	struct module *module;	   /* NULL if it is outside */
@@ -177,6 +189,7 @@ struct var {
 	struct binding *bindings; /* latest first */
 	uint32_t count;		  /* of bindings; 'del' and bare annotations are none */
 	uint8_t flags;
+	struct node *copy; /* of EV_KEYS, that it is bound to and only read from */
 	struct val val;
 };
 
@@ -241,6 +254,8 @@ struct scan {
 	uint32_t nscopes, nbindings, nsearches;
 	uint32_t round; /* of the walk that finds reads */
 	uint32_t helpers;
+	VEC(struct holder) holders;
+	bool copies;  /* there are some */
 	bool changed; /* this round found what makes another necessary */
 	VEC(struct demand) demands;
 	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
@@ -329,8 +344,9 @@ struct here {
 	struct loop *loop;
 	struct assumption *assumed; /* latest first */
 	uint32_t nassumed;
-	uint8_t helpers; /* that are between the code here and the read spoken of */
-	bool caught;	 /* a KeyError is caught around here */
+	const struct var *copy; /* of EV_KEYS that is read here, not itself */
+	uint8_t helpers;	/* that are between the code here and the read spoken of */
+	bool caught;		/* a KeyError is caught around here */
 };
 
 /* guard.c: what tests say of keys */
@@ -373,6 +389,18 @@ bool helper_takes_keys(struct here *h, struct node *call, struct node *arg);
 struct scope *helper_class(struct here *h, struct node *n);
 struct scope *helper_base(struct scan *s, struct scope *cls);
 void helper_pass_on(struct scan *s);
+
+/* alias.c */
+/* Whether target = value makes a copy of EV_KEYS in a variable that is only read from. */
+bool copy_is_followed(struct here *h, struct node *target, struct node *value);
+/* The variable that an expression is, if it is such a copy. */
+struct var *copy_behind(struct here *h, struct node *base);
+/* Whether what was added to the copy certainly has a key. */
+bool copy_supplies(struct scan *s, const struct var *v, struct text key);
+/* Whether EV_KEYS stored in this attribute is EV_KEYS in its class. */
+bool copy_holds(struct here *h, struct node *target);
+void copy_note_store(struct here *h, struct node *target);
+void copy_note_load(struct here *h, struct node *n);
 
 /* report.c */
 void report_read(struct here *h, struct node *key, uint32_t line, bool required);

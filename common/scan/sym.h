@@ -16,6 +16,7 @@ struct sym {
 	uint8_t known;	       /* one of enum sym_known, else 0 */
 	bool mutated;	       /* something so named is changed in place somewhere */
 	bool dot_stored;       /* something.NAME is assigned to somewhere */
+	bool held;	       /* EV_KEYS is stored as self.NAME somewhere */
 	bool method;	       /* a method that is a helper has this name (helper.c) */
 	bool loose;	       /* something.NAME is called, and what that is is not known */
 	struct sym_mark *mark; /* of compile.c, while it is at work */
@@ -34,7 +35,7 @@ struct sym {
 	X(key) X(source) X(append) X(extend) X(insert) X(remove) X(sort) X(reverse) X(add) \
 	X(discard) X(popitem) X(difference_update) X(intersection_update) \
 	X(symmetric_difference_update) X(__all__) X(__debug__) X(__class__) \
-	X(__future__) X(all) X(any) X(exit) X(quit) X(_exit) X(set) X(frozenset) X(__init__) X(cache) X(lru_cache)
+	X(__future__) X(all) X(any) X(exit) X(quit) X(_exit) X(set) X(frozenset) X(__init__) X(cache) X(lru_cache) X(copy) X(dict) X(ChainMap)
 /* clang-format on */
 
 enum sym_known {

@@ -67,6 +67,7 @@ static struct val outside(struct scan *s, const char *top, size_t n, const char 
 		{"importlib", VAL_IMPORTLIB},
 		{"sys", VAL_SYS},
 		{"functools", VAL_FUNCTOOLS},
+		{"collections", VAL_COLLECTIONS},
 		{"typing", VAL_TYPING},
 		{"typing_extensions", VAL_TYPING},
 	};
@@ -94,6 +95,8 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 		return bits(VAL_EXIT);
 	if (module & VAL_FUNCTOOLS && (name->known == SYM_cache || name->known == SYM_lru_cache))
 		return bits(VAL_CACHE);
+	if (module & VAL_COLLECTIONS && name->known == SYM_ChainMap)
+		return bits(VAL_CHAINMAP);
 	if (module & VAL_OPERATOR && name->known == SYM_itemgetter)
 		return bits(VAL_ITEMGETTER);
 	if (module & VAL_CONTEXTLIB && name->known == SYM_suppress)
@@ -143,6 +146,8 @@ struct val value_of_attr(struct scan *s, struct node *n, struct val base)
 	struct val r = bits(0);
 	uint32_t method = value_method(n->attr.name);
 
+	if (n->flags & NODE_HELD)
+		return bits(VAL_DICT);
 	if (!base.bits && !base.n)
 		return r;
 	if (base.bits & VAL_DICT)

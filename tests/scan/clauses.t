@@ -1441,9 +1441,9 @@ f(y := EV_KEYS) #: D
 def f(*d): return d[0]['A']
 f(EV_KEYS) #: D
 e = dict(EV_KEYS) #: D
-e['B']
+e['B'] = 1
 c = EV_KEYS.copy() #: D
-c['C']
+c['C']; print(c)
 ---- dynamic: EV_KEYS of other objects
 x.EV_KEYS['A'] #: D
 self.EV_KEYS #: D
@@ -1798,9 +1798,9 @@ def outer(keys=EV_KEYS):
 ---- more: method default in a class
 class C:
     def __init__(self, keys=EV_KEYS):
-        self.k = keys #: D
+        self.k = keys
         self.token = keys['A'] #: R:A
-    def m(self): return self.k['B']
+    def m(self): return self.k['B'] #: R:B
 ---- more: property of decorators with reads
 @retry(times=int(EV_KEYS.get('N', '3'))) #: O:N
 def f(): pass

@@ -91,6 +91,11 @@ CASES = [
      + ",".join(f"EV_KEYS[a{i}]" for i in range(2000)) + "\n" + "f('A', x=1)\n" * 20000, "def f(k): EV_KEYS[k]\nf('A')"),
     ("a class and its many objects", "class C:\n def k(self, n): EV_KEYS[n]\n" + "".join(f"c{i} = C()\nc{i}.k('A')\nx.k(1)\n" for i in range(30000)),
      "class C:\n def k(self, n): EV_KEYS[n]\nc = C()\nc.k('A')"),
+    ("reads of a copy of many parts", "d = {" + ",".join(f"'{i}': 1" for i in range(100000)) + ",**EV_KEYS}\n" + "d['A']\n" * 20000,
+     "d = {**EV_KEYS}\nd['A']"),
+    ("many attributes that hold it", "class C:\n def __init__(self):\n" + "".join(f"  self.a{i} = EV_KEYS\n" for i in range(20000))
+     + " def f(self):\n" + "".join(f"  self.a{i}['A']\n" for i in range(20000)),
+     "class C:\n def f(self):\n  self.a = EV_KEYS\n  self.a['A']"),
     ("star imports in circles", stars(30), {"tool.py": "from m import *\nEV_KEYS['A']", "m.py": ""}),
     ("deep packages", {"a/" * 400 + "b.py": "from " + "." * 300 + " import x\nimport " + ".".join(["a"] * 400)},
      {"a/b.py": "from . import x\nEV_KEYS['A']"}),
