@@ -158,8 +158,7 @@ static struct decoded from_escapes(struct arena *a, const char *s, size_t n, boo
 		}
 		in = twice;
 	}
-	const char *wrong = str_unescape(in.s, in.n, out.s, &out.n);
-	if (wrong)
+	if (str_unescape(in.s, in.n, out.s, &out.n).message)
 		refuse(a, "the file is not in the encoding that it declares");
 	return out;
 }

@@ -20,22 +20,30 @@ static _Noreturn void error_here(struct lex *lx, const char *message)
 	lex_error(lx, lx->at_line, (uint32_t)(lx->at - lx->line_start), message);
 }
 
-__attribute__((format(printf, 2, 3))) static const char *say(struct lex *lx, const char *fmt, ...)
+const char *lex_say(struct lex *lx, const char *fmt, ...)
 {
-	char text[128];
+	char text[256];
 	va_list ap;
 
 	va_start(ap, fmt);
 	int n = vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return arena_copy(lx->syms->arena, text, (size_t)n);
+	size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+	return arena_copy(lx->syms->arena, text, len);
 }
-#define say_here(lx, ...) error_here(lx, say(lx, __VA_ARGS__))
+#define say_here(lx, ...) error_here(lx, lex_say(lx, __VA_ARGS__))
+
+/* Those that CPython raises only when its parser comes to them. */
+static _Noreturn void error_if_reached(struct lex *lx, uint32_t col, const char *message)
+{
+	lx->unless_read = true;
+	lex_error(lx, lx->at_line, col, message);
+}
 
 static _Noreturn void never_closed(struct lex *lx)
 {
 	const struct lex_paren *open = &lx->parens[lx->level - 1];
-	lex_error(lx, open->line, open->col, say(lx, "'%c' was never closed", open->c));
+	lex_error(lx, open->line, open->col, lex_say(lx, "'%c' was never closed", open->c));
 }
 
 void lex_init(struct lex *lx, const char *text, struct lex_paren *parens,
@@ -64,23 +72,29 @@ static void new_line(struct lex *lx, const char *at)
 /* at is on a backslash: the newline must follow, and then anything but the end of the file. */
 static void continue_line(struct lex *lx)
 {
+	uint32_t col = (uint32_t)(lx->at - lx->line_start) + 1;
+
 	if (lx->at[1] != '\n')
-		error_here(lx, "unexpected character after line continuation character");
+		error_if_reached(lx, col, "unexpected character after line continuation character");
+	if (lx->at[2] == '\0') {
+		if (lx->level)
+			never_closed(lx);
+		error_if_reached(lx, col, "unexpected EOF while parsing");
+	}
 	new_line(lx, lx->at + 2);
-	if (*lx->at == '\0')
-		error_here(lx, "unexpected end of file after line continuation");
 }
 
 /* Compares the new line's width with the open blocks'. Tabs count to 8 and to 1, and must agree. */
 static void set_indent(struct lex *lx, uint32_t col, uint32_t alt)
 {
+	static const char mixed[] = "inconsistent use of tabs and spaces in indentation";
 	struct lex_indents *in = lx->indents;
 
 	if (col > in->col[lx->indent]) {
 		if (lx->indent + 1 >= LEX_MAX_INDENT)
-			error_here(lx, "too many levels of indentation");
+			error_if_reached(lx, 0, "too many levels of indentation");
 		if (alt <= in->alt[lx->indent])
-			error_here(lx, "inconsistent use of tabs and spaces in indentation");
+			error_if_reached(lx, 0, mixed);
 		lx->pending++;
 		lx->indent++;
 		in->col[lx->indent] = col;
@@ -92,9 +106,10 @@ static void set_indent(struct lex *lx, uint32_t col, uint32_t alt)
 		lx->indent--;
 	}
 	if (col != in->col[lx->indent])
-		error_here(lx, "unindent does not match any outer indentation level");
+		error_if_reached(lx, (uint32_t)(lex_line_end(lx->at) - lx->line_start),
+			"unindent does not match any outer indentation level");
 	if (alt != in->alt[lx->indent])
-		error_here(lx, "inconsistent use of tabs and spaces in indentation");
+		error_if_reached(lx, 0, mixed);
 }
 
 /* Skips blank lines and lines with only a comment, then measures the first other one. */
@@ -151,18 +166,23 @@ static void give(struct lex *lx, enum token kind, const char *start, const char 
 		lx->col += lx->shift_col;
 }
 
+/* p is on what the number should not run into; the column is of the last byte before. */
+static _Noreturn void bad_number(struct lex *lx, const char *p, const char *kind)
+{
+	lx->at = p - 1;
+	say_here(lx, "invalid %s literal", kind);
+}
+
 /* The parts of a number: digits with single underscores between them. */
-static const char *digits(struct lex *lx, const char *p, const char *message)
+static const char *digits(struct lex *lx, const char *p)
 {
 	for (;;) {
 		while (lex_is_digit(*p))
 			p++;
 		if (*p != '_')
 			return p;
-		if (!lex_is_digit(*++p)) {
-			lx->at = p;
-			error_here(lx, message);
-		}
+		if (!lex_is_digit(*++p))
+			bad_number(lx, p, "decimal");
 	}
 }
 
@@ -174,33 +194,32 @@ static bool word_follows(const char *p, const char *word)
 
 /* A number may run into a keyword that can follow it (a deprecated "0or 1"), but into no other
  * name. */
-static void end_number(struct lex *lx, const char *p)
+static void end_number(struct lex *lx, const char *p, const char *kind)
 {
 	if (!lex_is_word(*p) || word_follows(p, "and") || word_follows(p, "else") ||
 		word_follows(p, "for") || word_follows(p, "or") || word_follows(p, "not") ||
 		(p[0] == 'i' && (p[1] == 'f' || p[1] == 'n' || p[1] == 's')))
 		return;
-	lx->at = p;
-	error_here(lx, "invalid number");
+	bad_number(lx, p, kind);
 }
 
 static const char *radix_number(struct lex *lx, const char *p, int base)
 {
+	const char *kind = base == 16 ? "hexadecimal" : base == 8 ? "octal" : "binary";
+
 	do {
 		if (*p == '_')
 			p++;
-		if (!lex_is_radix_digit(*p, base)) {
-			lx->at = p;
-			error_here(lx, "invalid digit in a number");
-		}
+		if (!lex_is_radix_digit(*p, base) && !lex_is_digit(*p))
+			bad_number(lx, p, kind);
 		while (lex_is_radix_digit(*p, base))
 			p++;
 	} while (*p == '_');
 	if (lex_is_digit(*p)) {
 		lx->at = p;
-		error_here(lx, "invalid digit in a number");
+		say_here(lx, "invalid digit '%c' in %s literal", *p, kind);
 	}
-	end_number(lx, p);
+	end_number(lx, p, kind);
 	return p;
 }
 
@@ -213,40 +232,45 @@ static void check_decimal(struct lex *lx, const char *start, const char *stop)
 	for (const char *p = start; p < stop; p++)
 		n += *p != '_';
 	if (*start != '0' && n > MAX_DECIMAL_DIGITS)
-		error_here(lx, "integer literal is too long");
+		lex_error(lx, lx->at_line, (uint32_t)(start - lx->line_start),
+			lex_say(lx,
+				"Exceeds the limit (%d digits) for integer string conversion: value "
+				"has %zu digits; use sys.set_int_max_str_digits() to increase the "
+				"limit - Consider hexadecimal for huge integer literals to avoid "
+				"decimal conversion limits.",
+				MAX_DECIMAL_DIGITS, n));
 }
 
 /* From p, behind the integer part of a decimal number, to its end. */
 static const char *decimal_rest(struct lex *lx, const char *p, bool *integer)
 {
-	static const char message[] = "invalid decimal literal";
+	const char *kind = "decimal";
 
 	if (*p == '.') {
 		*integer = false;
 		p++;
 		if (lex_is_digit(*p))
-			p = digits(lx, p, message);
+			p = digits(lx, p);
 	}
 	if (*p == 'e' || *p == 'E') {
 		const char *e = p++;
 		if (*p == '+' || *p == '-') {
-			if (!lex_is_digit(*++p)) {
-				lx->at = p;
-				error_here(lx, message);
-			}
+			if (!lex_is_digit(*++p))
+				bad_number(lx, p, kind);
 		} else if (!lex_is_digit(*p)) {
-			end_number(lx, e);
+			end_number(lx, e, kind);
 			return e;
 		}
 		*integer = false;
-		p = digits(lx, p, message);
+		p = digits(lx, p);
 	}
 	if (*p == 'j' || *p == 'J') {
 		*integer = false;
 		lx->flags = LEX_IMAGINARY;
+		kind = "imaginary";
 		p++;
 	}
-	end_number(lx, p);
+	end_number(lx, p, kind);
 	return p;
 }
 
@@ -256,19 +280,19 @@ static void zero_number(struct lex *lx, const char *start)
 	bool integer = true, nonzero = false;
 
 	while (*p == '0' || *p == '_') {
-		if (*p == '_' && !lex_is_digit(p[1])) {
-			lx->at = p;
-			error_here(lx, "invalid decimal literal");
-		}
+		if (*p == '_' && !lex_is_digit(p[1]))
+			bad_number(lx, p + 1, "decimal");
 		p++;
 	}
 	if (lex_is_digit(*p)) {
 		nonzero = true;
-		p = digits(lx, p, "invalid decimal literal");
+		p = digits(lx, p);
 	}
 	const char *stop = p;
 	if (nonzero && *p != '.' && *p != 'e' && *p != 'E' && *p != 'j' && *p != 'J')
-		error_here(lx, "leading zeros in decimal integer literals are not permitted");
+		lex_error(lx, lx->at_line, (uint32_t)(start - lx->line_start),
+			"leading zeros in decimal integer literals are not permitted; use an 0o "
+			"prefix for octal integers");
 	stop = decimal_rest(lx, p, &integer);
 	give(lx, T_NUMBER, start, stop);
 }
@@ -286,7 +310,7 @@ static void number(struct lex *lx, const char *start)
 			zero_number(lx, start);
 		return;
 	}
-	const char *p = *start == '.' ? start : digits(lx, start, "invalid decimal literal");
+	const char *p = *start == '.' ? start : digits(lx, start);
 	const char *stop = decimal_rest(lx, p, &integer);
 	if (integer && stop - start > MAX_DECIMAL_DIGITS)
 		check_decimal(lx, start, stop);
@@ -351,7 +375,7 @@ static void string(struct lex *lx, const char *start, const char *quote, uint8_t
 		}
 	}
 	lex_error(lx, line, (uint32_t)(start - line_start),
-		say(lx, "unterminated %sstring literal (detected at line %u)",
+		lex_say(lx, "unterminated %sstring literal (detected at line %u)",
 			flags & LEX_TRIPLE ? "triple-quoted " : "",
 			lx->at_line - (flags & LEX_TRIPLE && !*p)));
 }
@@ -542,7 +566,7 @@ static void bang(struct lex *lx, const char *p)
 	else if (lx->fs_level && lx->fs_level == lx->level)
 		give(lx, T_BANG, p, p + 1);
 	else
-		error_here(lx, "invalid syntax");
+		give(lx, T_UNKNOWN, p, p + 1);
 }
 
 static void colon(struct lex *lx, const char *p)
@@ -554,13 +578,13 @@ static void colon(struct lex *lx, const char *p)
 }
 
 /* True if a token was made, false if the newline was only white space inside brackets. */
-static bool newline(struct lex *lx, const char *p)
+static bool newline(struct lex *lx, const char *start, const char *p)
 {
 	if (lx->level) {
 		new_line(lx, p + 1);
 		return false;
 	}
-	give(lx, T_NEWLINE, p, p);
+	give(lx, T_NEWLINE, start, p);
 	new_line(lx, p + 1);
 	lx->fresh_line = true;
 	return true;
@@ -568,8 +592,10 @@ static bool newline(struct lex *lx, const char *p)
 
 static void end_of_file(struct lex *lx, const char *p)
 {
-	if (lx->level)
+	if (lx->level) {
+		lx->unless_read = true;
 		never_closed(lx);
+	}
 	give(lx, T_EOF, p, p);
 }
 
@@ -620,13 +646,19 @@ static void punctuation(struct lex *lx, const char *p)
 	case '>':
 		return operator(lx, p, T_GT, T_GE, T_RSHIFT, T_RSHIFT_EQ);
 	case '<':
+		if (p[1] == '>')
+			return give(lx, T_UNKNOWN, p, p + 2);
 		return operator(lx, p, T_LT, T_LE, T_LSHIFT, T_LSHIFT_EQ);
 	case '-':
 		if (p[1] == '>')
 			return give(lx, T_ARROW, p, p + 2);
 		return operator(lx, p, T_MINUS, T_MINUS_EQ, 0, 0);
+	case '$':
+	case '?':
+	case '`':
+		return give(lx, T_UNKNOWN, p, p + 1);
 	default:
-		error_here(lx, "invalid character");
+		say_here(lx, "invalid non-printable character U+%04X", (unsigned char)*p);
 	}
 }
 
@@ -700,11 +732,14 @@ void lex_next(struct lex *lx)
 		case LEX_C_BRACKET:
 			return bracket(lx, p);
 		case LEX_C_NEWLINE:
-			if (newline(lx, p))
+			if (newline(lx, p, p))
 				return;
 			continue;
 		case LEX_C_COMMENT:
+			/* A newline behind a comment begins with it. */
 			lx->at = lex_line_end(p);
+			if (*lx->at && newline(lx, p, lx->at))
+				return;
 			continue;
 		case LEX_C_BACKSLASH:
 			continue_line(lx);
@@ -717,10 +752,9 @@ void lex_next(struct lex *lx)
 	}
 }
 
-void lex_rest(struct lex *lx)
+void lex_rest(struct lex *lx, uint32_t line)
 {
 	struct fail *outer = lx->syms->arena->fail, f;
-	uint32_t line = lx->line;
 
 	lx->syms->arena->fail = &f;
 	if (setjmp(f.at) == 0) {
@@ -732,7 +766,8 @@ void lex_rest(struct lex *lx)
 	lx->syms->arena->fail = outer;
 	if (f.what != FAIL_SYNTAX)
 		fail_jump(outer, f.what);
-	bool unclosed = !*lx->at && lx->level;
-	if (!unclosed || lx->parens[lx->level - 1].line < line)
+	if (!lx->unless_read)
 		lex_error(lx, f.line, f.col, f.message);
+	if (lx->level && lx->parens[lx->level - 1].line < line)
+		never_closed(lx);
 }

@@ -53,9 +53,10 @@ struct lex {
 	const char *at, *line_start;
 	uint32_t at_line;
 	bool fresh_line, modern;
-	int pending;  /* INDENTs (> 0) or DEDENTs (< 0) still to give */
-	int level;    /* open brackets */
-	int fs_level; /* level directly inside the innermost replacement field, 0 in none */
+	bool unless_read; /* of an error: CPython does not see it when it only reads on */
+	int pending;	  /* INDENTs (> 0) or DEDENTs (< 0) still to give */
+	int level;	  /* open brackets */
+	int fs_level;	  /* level directly inside the innermost replacement field, 0 in none */
 	int indent;
 	/* tokens that end on this line have their columns moved (strings within f-strings) */
 	uint32_t shift_line, shift_col;
@@ -71,10 +72,12 @@ void lex_next(struct lex *lx);
 _Noreturn void lex_error(struct lex *lx, uint32_t line, uint32_t col, const char *message);
 /*
  * For a parser whose error is at the present token: reads the rest, as an error of the tokens there
- * is the better one to tell, as is a bracket that was opened on a line before and never closed.
- * Returns when there is neither.
+ * is the better one to tell, as is a bracket that was opened on a line before `line` and never
+ * closed. Returns when there is neither.
  */
-void lex_rest(struct lex *lx);
+void lex_rest(struct lex *lx, uint32_t line);
+/* A message in the arena. It must hold nothing of the text but single characters and keywords. */
+__attribute__((format(printf, 2, 3))) const char *lex_say(struct lex *lx, const char *fmt, ...);
 
 /* The literal text inside a string token's quotes. */
 const char *lex_string_body(const struct lex *lx, const char **end);

@@ -80,12 +80,27 @@ static const char *bad_point(const char *p, const char *stop)
 	return NULL;
 }
 
+static _Noreturn void bad_character(struct lex *lx, const char *bad, const char *stop)
+{
+	static const char unprintable[] = "invalid non-printable character U+%04X";
+	const uint32_t unseen = UC_CATEGORY_MASK_C | UC_CATEGORY_MASK_Z;
+	uint32_t col = (uint32_t)(bad - lx->line_start);
+	ucs4_t c;
+	int n = u8_mbtoucr(&c, (const uint8_t *)bad, (size_t)(stop - bad));
+
+	if (n <= 0)
+		lex_error(lx, lx->at_line, col, "invalid character in a name");
+	lex_error(lx, lx->at_line, col,
+		uc_is_general_category_withtable(c, unseen)
+			? lex_say(lx, unprintable, c)
+			: lex_say(lx, "invalid character '%.*s' (U+%04X)", n, bad, c));
+}
+
 struct sym *lex_odd_name(struct lex *lx, const char *start, const char *stop)
 {
 	const char *bad = bad_point(start, stop);
 	if (bad)
-		lex_error(lx, lx->at_line, (uint32_t)(bad - lx->line_start),
-			"invalid character in a name");
+		bad_character(lx, bad, stop);
 	/* The result goes to the arena before anything can jump. */
 	size_t n = (size_t)(stop - start), room = n * 18 + 16;
 	uint8_t *buf = arena_alloc(lx->syms->arena, room), *out;

@@ -17,4 +17,7 @@ struct parse_result {
 /* text as decode_source() gives it; it must live as long as the tree. */
 struct parse_result parse_module(const char *text, struct symtab *syms, bool modern);
 
+/* CPython's column of an error: characters from 1. */
+uint32_t parse_column(const char *text, uint32_t line, uint32_t col);
+
 #endif

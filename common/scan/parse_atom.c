@@ -12,9 +12,9 @@ static struct node *clause(struct parse *p)
 
 	if (parse_accept(p, K_ASYNC))
 		n->flags = NODE_ASYNC;
-	parse_expect(p, K_FOR, "invalid syntax");
+	parse_expect(p, K_FOR);
 	n->clause.target = parse_star_targets(p);
-	parse_expect(p, K_IN, "invalid syntax");
+	parse_expect(p, K_IN);
 	n->clause.iter = parse_disjunction(p);
 	while (parse_accept(p, K_IF))
 		parse_push(p, parse_disjunction(p));
@@ -27,10 +27,10 @@ static struct node *comprehension(
 {
 	uint32_t mark = p->depth;
 
-	if (elt->kind == E_STARRED)
-		parse_error_at(p, elt, "unpacking cannot be used in a comprehension");
 	while (at_for(p))
 		parse_push(p, clause(p));
+	if (elt->kind == E_STARRED)
+		parse_error_at(p, elt, "iterable unpacking cannot be used in comprehension");
 	struct node *n = PARSE_NEW(p, kind, at, comp);
 	n->comp.elt = elt;
 	n->comp.value = value;
@@ -51,11 +51,24 @@ static struct node *members(
 
 	if (first)
 		parse_push(p, first);
-	while (first && parse_accept(p, T_COMMA) && p->lx.kind != close)
+	while (first && parse_accept(p, T_COMMA) && p->lx.kind != close && !at_for(p))
 		parse_push(p, parse_star_named(p));
+	if (first && at_for(p) && close != T_RPAR) {
+		comprehension(p, E_LISTCOMP, at, p->stack[p->depth - 1], NULL);
+		parse_error_at(
+			p, first, "did you forget parentheses around the comprehension target?");
+	}
 	struct node *n = PARSE_NEW(p, kind, at, list);
 	n->list = parse_take(p, mark);
 	return n;
+}
+
+static void group_of_double_star(struct parse *p)
+{
+	lex_next(&p->lx);
+	parse_expression(p);
+	if (p->lx.kind != T_RPAR)
+		parse_unexpected(p);
 }
 
 static struct node *parenthesised(struct parse *p, struct place at)
@@ -67,6 +80,9 @@ static struct node *parenthesised(struct parse *p, struct place at)
 	}
 	if (p->lx.kind == K_YIELD)
 		return parse_yield_or_named(p);
+	if (p->lx.kind == T_DSTAR && parse_try(p, group_of_double_star))
+		parse_fail(p, (struct place){at.line, at.col + 1},
+			"cannot use double starred expression here");
 	struct node *first = parse_star_named(p);
 	if (at_for(p))
 		return comprehension(p, E_GENEXP, at, first, NULL);
@@ -75,8 +91,10 @@ static struct node *parenthesised(struct parse *p, struct place at)
 		n->flags = NODE_PAREN;
 		return n;
 	}
+	if (first->kind == E_STARRED && p->lx.kind == T_RPAR)
+		parse_error_at(p, first, "cannot use starred expression here");
 	if (first->kind == E_STARRED)
-		parse_error_at(p, first, "cannot use a starred expression here");
+		parse_unexpected(p);
 	return first;
 }
 
@@ -90,6 +108,33 @@ static struct node *list(struct parse *p, struct place at)
 	return members(p, E_LIST, at, first, T_RSQB);
 }
 
+static struct node *dict_value(struct parse *p)
+{
+	struct place colon = parse_here(p);
+
+	lex_next(&p->lx);
+	if (p->lx.kind == T_RBRACE || p->lx.kind == T_COMMA)
+		parse_fail(p, colon, "expression expected after dictionary key and ':'");
+	if (p->lx.kind == T_STAR) {
+		struct node *n = parse_star_named(p);
+		parse_error_at(p, n, "cannot use a starred expression in a dictionary value");
+	}
+	return parse_expression(p);
+}
+
+static struct node *dict_key(struct parse *p)
+{
+	const struct lex begin = p->lx;
+	const char *outer = p->key;
+
+	p->key = begin.start;
+	struct node *n = parse_expression(p);
+	p->key = outer;
+	if (p->lx.kind != T_COLON)
+		parse_lone_key(p, &begin);
+	return n;
+}
+
 /* Keys and values take turns on the stack; the key of '**value' is NULL. */
 static struct node *dict_rest(struct parse *p, struct place at, uint32_t mark)
 {
@@ -99,9 +144,8 @@ static struct node *dict_rest(struct parse *p, struct place at, uint32_t mark)
 			parse_push(p, parse_bit_or(p));
 			continue;
 		}
-		parse_push(p, parse_expression(p));
-		parse_expect(p, T_COLON, "invalid syntax");
-		parse_push(p, parse_expression(p));
+		parse_push(p, dict_key(p));
+		parse_push(p, dict_value(p));
 	}
 	struct seq all = parse_take(p, mark);
 	struct node *n = PARSE_NEW(p, E_DICT, at, dict);
@@ -123,6 +167,14 @@ static struct node *set_rest(struct parse *p, struct place at, struct node *firs
 	return members(p, E_SET, at, first, T_RBRACE);
 }
 
+static _Noreturn void unpacked_comprehension(struct parse *p, struct place at, struct place stars)
+{
+	comprehension(p, E_DICTCOMP, at, p->stack[p->depth - 1], NULL);
+	if (p->lx.kind != T_RBRACE)
+		parse_unexpected(p);
+	parse_fail(p, stars, "dict unpacking cannot be used in dict comprehension");
+}
+
 static struct node *dict_or_set(struct parse *p, struct place at)
 {
 	struct place here = parse_here(p);
@@ -135,13 +187,17 @@ static struct node *dict_or_set(struct parse *p, struct place at)
 	if (parse_accept(p, T_DSTAR)) {
 		parse_push(p, NULL);
 		parse_push(p, parse_bit_or(p));
+		if (at_for(p))
+			unpacked_comprehension(p, at, here);
 		return dict_rest(p, at, mark);
 	}
 	struct node *first = parse_expression(p);
+	if (p->lx.kind == T_EQUAL)
+		parse_mistaken_equal(p, first);
 	if (p->lx.kind == T_WALRUS)
 		first = parse_walrus(p, here, first);
-	else if (parse_accept(p, T_COLON)) {
-		struct node *value = parse_expression(p);
+	else if (p->lx.kind == T_COLON) {
+		struct node *value = dict_value(p);
 		if (at_for(p))
 			return comprehension(p, E_DICTCOMP, at, first, value);
 		parse_push(p, first);
@@ -159,7 +215,7 @@ static struct node *bracketed(
 	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *n = inside(p, at);
-	parse_expect(p, close, "invalid syntax");
+	parse_expect(p, close);
 	parse_leave(p);
 	return n;
 }
@@ -193,7 +249,7 @@ struct node *parse_atom(struct parse *p)
 	case T_LBRACE:
 		return bracketed(p, T_RBRACE, dict_or_set);
 	default:
-		parse_error(p, "invalid syntax");
+		parse_unexpected(p);
 	}
 	lex_next(&p->lx);
 	return n;
@@ -213,6 +269,8 @@ static struct node *slice(struct parse *p)
 		return parse_starred(p);
 	if (p->lx.kind != T_COLON) {
 		first = parse_expression(p);
+		if (p->lx.kind == T_EQUAL)
+			parse_mistaken_equal(p, first);
 		if (p->lx.kind == T_WALRUS)
 			return parse_walrus(p, at, first);
 		if (p->lx.kind != T_COLON)

@@ -6,6 +6,7 @@ struct params {
 	enum param_kind kind;
 	bool value;	/* a positional parameter with a default */
 	bool need_name; /* a bare '*' with nothing behind it yet */
+	struct place star;
 };
 
 static void annotation(struct parse *p, struct node *n, enum token end, bool star)
@@ -28,51 +29,118 @@ static struct node *param(struct parse *p, struct params *s, enum param_kind kin
 	return n;
 }
 
+static bool ends_param(const struct parse *p, const struct params *s)
+{
+	return p->lx.kind == T_COMMA || p->lx.kind == s->end;
+}
+
 static void plain_param(struct parse *p, struct params *s)
 {
 	struct node *n = param(p, s, s->kind);
 
 	parse_push(p, n);
 	s->need_name = false;
-	if (parse_accept(p, T_EQUAL))
+	if (p->lx.kind == T_EQUAL) {
+		struct place at = parse_here(p);
+		lex_next(&p->lx);
+		if (p->lx.kind == T_RPAR || p->lx.kind == T_COMMA)
+			parse_fail(p, at, "expected default value expression");
 		n->param.value = parse_expression(p);
-	else if (s->value && s->kind == PARAM_POS)
-		parse_error_at(p, n, "parameter without a default follows one with a default");
+	} else if (s->value && s->kind == PARAM_POS && ends_param(p, s)) {
+		parse_error_at(p, n, "non-default argument follows default argument");
+	}
 	s->value |= n->param.value != NULL;
 }
 
 /* '/': all before it take no keyword. */
 static void slash(struct parse *p, struct params *s, uint32_t mark)
 {
-	if (p->depth == mark || s->kind != PARAM_POS ||
-		p->stack[p->depth - 1]->op == PARAM_POS_ONLY)
-		parse_error(p, "misplaced '/' in the parameters");
-	for (uint32_t i = mark; i < p->depth; i++) {
-		if (p->stack[i]->op == PARAM_POS_ONLY)
-			parse_error(p, "misplaced '/' in the parameters");
+	bool first = p->depth == mark;
+	struct place at = parse_here(p);
+
+	if (s->kind != PARAM_POS)
+		parse_error(p, "/ must be ahead of *");
+	if (!first && p->stack[mark]->op == PARAM_POS_ONLY)
+		parse_error(p, "/ may appear only once");
+	for (uint32_t i = mark; i < p->depth; i++)
 		p->stack[i]->op = PARAM_POS_ONLY;
-	}
+	if (first)
+		p->far = at;
 	lex_next(&p->lx);
+	if (first && p->lx.kind == T_COMMA)
+		parse_fail(p, at, "at least one argument must precede /");
+	if (first)
+		parse_fail(p, at, "invalid syntax");
+	if (p->lx.kind == T_STAR)
+		parse_error(p, "expected comma between / and *");
+}
+
+static void refuse_default(struct parse *p, const char *message)
+{
+	if (p->lx.kind == T_EQUAL)
+		parse_error(p, message);
+}
+
+static _Noreturn void bare_star(struct parse *p, const struct params *s, struct place at)
+{
+	static const char message[] = "named arguments must follow bare *";
+
+	if (s->end == T_RPAR)
+		parse_fail(p, at, message);
+	parse_error(p, message);
 }
 
 static void star(struct parse *p, struct params *s)
 {
-	if (s->kind != PARAM_POS)
-		parse_error(p, "'*' may appear only once in the parameters");
+	struct place at = parse_here(p);
+
 	lex_next(&p->lx);
+	if (s->kind != PARAM_POS && (p->lx.kind == T_NAME || p->lx.kind == T_COMMA))
+		parse_fail(p, at, "* argument may appear only once");
+	if (s->kind != PARAM_POS)
+		parse_fail(p, at, "invalid syntax");
+	if (p->lx.kind == s->end)
+		bare_star(p, s, at);
 	s->kind = PARAM_KW_ONLY;
+	s->star = at;
 	s->need_name = p->lx.kind == T_COMMA;
-	if (!s->need_name)
-		parse_push(p, param(p, s, PARAM_VARARGS));
+	if (s->need_name)
+		return;
+	parse_push(p, param(p, s, PARAM_VARARGS));
+	refuse_default(p, "var-positional argument cannot have default value");
 }
 
 static void double_star(struct parse *p, struct params *s)
 {
 	if (s->need_name)
-		parse_error(p, "named parameters must follow a bare '*'");
+		bare_star(p, s, s->star);
 	lex_next(&p->lx);
 	s->kind = PARAM_KWARGS;
 	parse_push(p, param(p, s, PARAM_KWARGS));
+	refuse_default(p, "var-keyword argument cannot have default value");
+}
+
+static void names_in_parentheses(struct parse *p)
+{
+	do {
+		lex_next(&p->lx);
+		if (p->lx.kind == T_RPAR)
+			break;
+		parse_name(p);
+	} while (p->lx.kind == T_COMMA);
+	parse_expect(p, T_RPAR);
+}
+
+static _Noreturn void no_param(struct parse *p, const struct params *s)
+{
+	struct place at = parse_here(p);
+
+	if (p->lx.kind == T_LPAR && !s->value && s->kind == PARAM_POS &&
+		parse_try(p, names_in_parentheses))
+		parse_fail(p, at,
+			s->end == T_RPAR ? "Function parameters cannot be parenthesized"
+					 : "Lambda expression parameters cannot be parenthesized");
+	parse_unexpected(p);
 }
 
 struct seq parse_params(struct parse *p, enum token end)
@@ -81,21 +149,25 @@ struct seq parse_params(struct parse *p, enum token end)
 	uint32_t mark = p->depth;
 
 	while (p->lx.kind != end) {
-		if (s.kind == PARAM_KWARGS)
-			parse_error(p, "parameters cannot follow a '**' one");
+		if (s.kind == PARAM_KWARGS &&
+			(p->lx.kind == T_NAME || p->lx.kind == T_STAR || p->lx.kind == T_DSTAR ||
+				p->lx.kind == T_SLASH))
+			parse_error(p, "arguments cannot follow var-keyword argument");
 		if (p->lx.kind == T_SLASH)
 			slash(p, &s, mark);
 		else if (p->lx.kind == T_STAR)
 			star(p, &s);
 		else if (p->lx.kind == T_DSTAR)
 			double_star(p, &s);
-		else
+		else if (p->lx.kind == T_NAME && s.kind != PARAM_KWARGS)
 			plain_param(p, &s);
+		else
+			no_param(p, &s);
 		if (p->lx.kind != end)
-			parse_expect(p, T_COMMA, "invalid syntax");
+			parse_expect(p, T_COMMA);
 	}
 	if (s.need_name)
-		parse_error(p, "named parameters must follow a bare '*'");
+		bare_star(p, &s, s.star);
 	return parse_take(p, mark);
 }
 
@@ -130,6 +202,6 @@ struct seq parse_type_params(struct parse *p)
 	do
 		parse_push(p, type_param(p));
 	while (parse_accept(p, T_COMMA) && p->lx.kind != T_RSQB);
-	parse_expect(p, T_RSQB, "invalid syntax");
+	parse_expect(p, T_RSQB);
 	return parse_take(p, mark);
 }

@@ -101,7 +101,7 @@ static struct node *subscript(struct parse *p, struct place at, struct node *val
 	struct node *n = PARSE_NEW(p, E_SUBSCRIPT, at, sub);
 	n->sub.value = value;
 	n->sub.index = parse_slices(p);
-	parse_expect(p, T_RSQB, "invalid syntax");
+	parse_expect(p, T_RSQB);
 	parse_leave(p);
 	return n;
 }
@@ -138,7 +138,7 @@ static struct node *prefix(struct parse *p, enum level min)
 	switch (kind) {
 	case K_NOT:
 		if (min > L_NOT)
-			parse_error(p, "invalid syntax");
+			parse_unexpected(p);
 		parse_enter(p);
 		lex_next(&p->lx);
 		n = one(p, E_UNARY, at, binary(p, L_NOT));
@@ -184,7 +184,7 @@ static enum cmp_op compare_op(struct parse *p)
 	lex_next(&p->lx);
 	switch (kind) {
 	case K_NOT:
-		parse_expect(p, K_IN, "invalid syntax");
+		parse_expect(p, K_IN);
 		return CMP_NOT_IN;
 	case K_IS:
 		return parse_accept(p, K_NOT) ? CMP_IS_NOT : CMP_IS;
@@ -280,7 +280,7 @@ static struct node *lambda(struct parse *p)
 	parse_enter(p);
 	lex_next(&p->lx);
 	n->lambda.params = parse_params(p, T_COLON);
-	parse_expect(p, T_COLON, "invalid syntax");
+	parse_expect(p, T_COLON);
 	n->lambda.body = parse_expression(p);
 	parse_leave(p);
 	return n;
@@ -289,17 +289,23 @@ static struct node *lambda(struct parse *p)
 struct node *parse_expression(struct parse *p)
 {
 	struct place at = parse_here(p);
+	const char *start = p->lx.start;
 
 	if (p->lx.kind == K_LAMBDA)
 		return lambda(p);
 	struct node *then = binary(p, L_OR);
-	if (p->lx.kind != K_IF)
+	if (p->lx.kind != K_IF) {
+		if (parse_starts_expression(p))
+			parse_juxtaposed(p, start, then);
 		return then;
+	}
 	lex_next(&p->lx);
 	struct node *n = PARSE_NEW(p, E_IFEXP, at, three);
 	n->three.b = then;
 	n->three.a = binary(p, L_OR);
-	parse_expect(p, K_ELSE, "invalid syntax");
+	if (p->lx.kind != K_ELSE && p->lx.kind != T_COLON)
+		parse_error_at(p, then, "expected 'else' after 'if' expression");
+	parse_expect(p, K_ELSE);
 	parse_enter(p);
 	n->three.c = parse_expression(p);
 	parse_leave(p);
@@ -314,8 +320,10 @@ static bool is_bare_name(const struct node *n, struct place at)
 
 struct node *parse_walrus(struct parse *p, struct place at, struct node *target)
 {
-	if (!is_bare_name(target, at))
-		parse_error(p, "only a name can be assigned to in an expression");
+	if (!is_bare_name(target, at)) {
+		parse_mistaken_walrus(p, target);
+		parse_unexpected(p);
+	}
 	lex_next(&p->lx);
 	struct node *n = PARSE_NEW(p, E_NAMED, at, two);
 	n->two.a = target;
@@ -327,6 +335,8 @@ struct node *parse_named(struct parse *p)
 {
 	struct place at = parse_here(p);
 	struct node *n = parse_expression(p);
+	if (p->lx.kind == T_EQUAL)
+		parse_mistaken_equal(p, n);
 	return p->lx.kind == T_WALRUS ? parse_walrus(p, at, n) : n;
 }
 
@@ -407,32 +417,46 @@ static struct node *keyword(struct parse *p, struct place at, struct sym *name)
 	return n;
 }
 
-/* One argument. A positional one may not follow a keyword, nor an unpacked list a '**'. */
-static void argument(struct parse *p, bool *named, bool *unpacked)
+struct arguments {
+	struct place first;
+	bool named, unpacked;  /* a keyword, a '**' has been seen */
+	const char *misplaced; /* a positional one behind a keyword */
+};
+
+static void argument(struct parse *p, struct arguments *a)
 {
 	struct place at = parse_here(p);
 
 	if (p->lx.kind == T_STAR) {
-		if (*unpacked)
-			parse_error(p, "'*' argument after a '**' one");
+		if (a->unpacked)
+			parse_fail(p, a->first,
+				"iterable argument unpacking follows keyword argument unpacking");
 		parse_push(p, parse_starred(p));
 		return;
 	}
 	if (p->lx.kind == T_DSTAR) {
-		*named = *unpacked = true;
+		a->named = a->unpacked = true;
 		parse_push(p, keyword(p, at, NULL));
 		return;
 	}
 	struct node *n = parse_expression(p);
 	if (p->lx.kind == T_EQUAL) {
+		if (n->kind == E_CONST && n->op != T_NUMBER && n->op != T_ELLIPSIS)
+			parse_error_at(
+				p, n, lex_say(&p->lx, "cannot assign to %s", parse_kind_name(n)));
 		if (!is_bare_name(n, at))
-			parse_error(p, "a keyword argument must be a name");
-		*named = true;
+			parse_error_at(p, n,
+				"expression cannot contain assignment, perhaps you meant \"==\"?");
+		a->named = true;
 		parse_push(p, keyword(p, at, n->name));
 		return;
 	}
-	if (*named)
-		parse_error_at(p, n, "positional argument follows keyword argument");
+	if (a->named && !a->misplaced)
+		a->misplaced = a->unpacked
+				       ? "positional argument follows keyword argument unpacking"
+				       : "positional argument follows keyword argument";
+	if (p->lx.kind == T_WALRUS && !is_bare_name(n, at))
+		parse_unexpected(p);
 	parse_push(p, p->lx.kind == T_WALRUS ? parse_walrus(p, at, n) : n);
 }
 
@@ -461,27 +485,51 @@ static bool at_for(const struct parse *p)
 	return p->lx.kind == K_FOR || p->lx.kind == K_ASYNC;
 }
 
+static _Noreturn void bare_genexp(struct parse *p, const struct node *elt)
+{
+	parse_error_at(p, elt, "Generator expression must be parenthesized");
+}
+
+/* A generator expression as one of several arguments, the last of which is its first part. */
+static void generator_argument(struct parse *p, struct node *last)
+{
+	bool keyword = last->kind == X_KEYWORD && last->keyword.name;
+
+	parse_genexp(p, parse_at(last), last);
+	if (keyword)
+		parse_error_at(
+			p, last, "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
+	bare_genexp(p, last);
+}
+
 void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bool genexp)
 {
 	struct place at = parse_here(p);
 	uint32_t mark = p->depth;
-	bool named = false, unpacked = false;
+	struct arguments a = {0};
 
 	parse_enter(p);
 	lex_next(&p->lx);
+	a.first = parse_here(p);
 	while (p->lx.kind != T_RPAR) {
-		argument(p, &named, &unpacked);
+		argument(p, &a);
 		struct node *last = p->stack[p->depth - 1];
 		if (at_for(p) && genexp && p->depth == mark + 1 && last->kind != E_STARRED &&
 			last->kind != X_KEYWORD) {
 			p->stack[mark] = parse_genexp(p, at, last);
+			if (p->lx.kind == T_COMMA)
+				bare_genexp(p, last);
 			break;
 		}
+		if (at_for(p) && (p->depth > mark + 1 || last->kind == X_KEYWORD))
+			generator_argument(p, last);
 		if (!parse_accept(p, T_COMMA))
 			break;
 		genexp = false;
 	}
-	parse_expect(p, T_RPAR, "invalid syntax");
+	if (a.misplaced)
+		parse_error(p, a.misplaced);
+	parse_expect(p, T_RPAR);
 	split_arguments(p, mark, args, keywords);
 	parse_leave(p);
 }

@@ -5,22 +5,28 @@
 
 #include "scan/parse.h"
 
+struct place {
+	uint32_t line, col;
+};
+
 struct parse {
 	struct lex lx;
 	struct arena *arena;
 	struct symtab *syms;
+	const char *text;
+	struct place far; /* the token that the guesses came to which were wrong */
 	/* nodes of lists that are not complete yet */
 	struct node **stack;
 	uint32_t depth, room;
 	int level; /* of nesting */
 	int needs; /* as in struct parse_result */
 	bool modern;
-	bool trial; /* an error here is not the last word; or this is within an f-string */
-	bool deep;  /* the tree must be measured */
-};
-
-struct place {
-	uint32_t line, col;
+	bool trial;	   /* an error here is not the last word */
+	bool complained;   /* the error is the parser's, not the lexer's */
+	const char *key;   /* where a key of a display began that is at least its second item */
+	bool field;	   /* this is within an f-string's field */
+	struct lex *outer; /* then: where the outermost such string ends */
+	bool deep;	   /* the tree must be measured */
 };
 
 /*
@@ -33,12 +39,22 @@ struct place {
 #define PARSE_DEEP_NESTING 60
 #define PARSE_DEEP_CHAIN 8
 
-_Noreturn void parse_error(struct parse *p, const char *message);
+/*
+ * The complaints are CPython's, at its places. A message may be in the arena; it must hold nothing
+ * of the text but single characters and keywords.
+ */
+_Noreturn void parse_error(struct parse *p, const char *message); /* at the present token */
 _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message);
+_Noreturn void parse_fail(struct parse *p, struct place at, const char *message);
+_Noreturn void parse_unexpected(struct parse *p); /* the grammar has no place for this token */
+/* False, with p back where it was, where the attempt fails. A guess counts as part of the reading:
+ * an error lies no nearer than where it failed. */
+bool parse_try(struct parse *p, void attempt(struct parse *));
+bool parse_guess(struct parse *p, void attempt(struct parse *));
 /* Notes syntax of Python 3.minor; an error in 3.11 mode. */
 void parse_modern(struct parse *p, int minor);
 void parse_grow(struct parse *p);
-void parse_expect(struct parse *p, enum token kind, const char *message);
+void parse_expect(struct parse *p, enum token kind);
 bool parse_accept(struct parse *p, enum token kind);
 struct sym *parse_name(struct parse *p);
 
@@ -132,20 +148,41 @@ struct node *parse_slices(struct parse *p);
 struct seq parse_params(struct parse *p, enum token end);
 struct seq parse_type_params(struct parse *p);
 /* parse_target.c */
-enum target_use { TARGET_STORE, TARGET_DELETE };
-void parse_check_target(struct parse *p, const struct node *n, enum target_use use);
+enum target_use { TARGET_STORE, TARGET_DELETE, TARGET_LOOP };
+bool parse_is_target(const struct node *n, enum target_use use);
 bool parse_is_single_target(const struct node *n);
 struct node *parse_star_targets(struct parse *p); /* 'a, *b' in for */
 struct node *parse_star_target(struct parse *p);  /* one, after 'as' */
 struct seq parse_del_targets(struct parse *p);
+/*
+ * parse_mistake.c: for a parser that stands before the token that it has no place for. They raise
+ * the complaint that CPython has for such a mistake; those that may return do so if it is none.
+ */
+const char *parse_kind_name(const struct node *n);
+/* Two expressions in a row: a, whose text begins at start, and what is at hand. */
+void parse_juxtaposed(struct parse *p, const char *start, const struct node *a);
+/* '=' behind n where an expression is compared, not assigned to. */
+void parse_mistaken_equal(struct parse *p, const struct node *n);
+/* Assignments whose target is n, which cannot be one. */
+void parse_mistaken_walrus(struct parse *p, const struct node *n);
+void parse_mistaken_annotation(struct parse *p, const struct node *n);
+void parse_mistaken_augmented(struct parse *p, const struct node *n);
+_Noreturn void parse_mistaken_assignment(
+	struct parse *p, struct place begin, const struct node *value, bool first);
+void parse_bad_target(struct parse *p, const struct node *n, enum target_use use);
+/* As the targets that begin there could not be read as such up to here. */
+_Noreturn void parse_bad_targets(struct parse *p, const struct lex *begin, enum target_use use);
+_Noreturn void parse_lone_key(struct parse *p, const struct lex *begin);
 /* parse_string.c */
 struct node *parse_strings(struct parse *p);
-/* parse_pattern.c: the cases of a match statement, from INDENT through DEDENT */
-struct seq parse_cases(struct parse *p);
+/* parse_pattern.c: the cases of a match statement, on that line, INDENT through DEDENT */
+struct seq parse_cases(struct parse *p, uint32_t line);
 /* parse_stmt.c */
 /* Statements up to the end of the block or file. */
 struct seq parse_statements(struct parse *p);
-/* Behind the colon. */
-struct seq parse_block(struct parse *p);
+/* The colon of the statement on that line and what is behind it. */
+struct seq parse_block(struct parse *p, const char *what, uint32_t line);
+void parse_indent(struct parse *p, const char *what, uint32_t line);
+void parse_colon(struct parse *p);
 
 #endif

@@ -134,7 +134,7 @@ static struct node *class_pattern(struct parse *p, struct place at, struct node 
 		if (!parse_accept(p, T_COMMA))
 			break;
 	}
-	parse_expect(p, T_RPAR, "invalid syntax");
+	parse_expect(p, T_RPAR);
 	parse_leave(p);
 	struct seq all = parse_take(p, mark);
 	n->pclass.args = (struct seq){all.v, all.n - names};
@@ -202,7 +202,7 @@ static struct node *parenthesised(struct parse *p, struct place at)
 		else if (n->kind == P_STAR)
 			parse_error_at(p, n, "cannot use a starred pattern here");
 	}
-	parse_expect(p, T_RPAR, "invalid syntax");
+	parse_expect(p, T_RPAR);
 	parse_leave(p);
 	return n;
 }
@@ -213,7 +213,7 @@ static struct node *bracketed(struct parse *p, struct place at)
 	lex_next(&p->lx);
 	struct node *first = p->lx.kind == T_RSQB ? NULL : star_or_pattern(p);
 	struct node *n = sequence(p, at, first, T_RSQB);
-	parse_expect(p, T_RSQB, "invalid syntax");
+	parse_expect(p, T_RSQB);
 	parse_leave(p);
 	return n;
 }
@@ -256,12 +256,12 @@ static struct node *mapping(struct parse *p, struct place at)
 			break;
 		}
 		parse_push(p, mapping_key(p));
-		parse_expect(p, T_COLON, "invalid syntax");
+		parse_expect(p, T_COLON);
 		parse_push(p, pattern(p));
 		if (!parse_accept(p, T_COMMA))
 			break;
 	}
-	parse_expect(p, T_RBRACE, "invalid syntax");
+	parse_expect(p, T_RBRACE);
 	parse_leave(p);
 	struct seq all = parse_take(p, mark);
 	n->mapping.keys = (struct seq){all.v, all.n / 2};
@@ -341,7 +341,7 @@ static struct node *case_block(struct parse *p)
 
 	if (p->lx.kind != T_NAME || p->lx.sym != p->syms->known[SYM_case] ||
 		p->lx.flags & LEX_ODD_NAME)
-		parse_error(p, "invalid syntax");
+		parse_unexpected(p);
 	lex_next(&p->lx);
 	struct place at = parse_here(p);
 	n->kase.pattern = star_or_pattern(p);
@@ -352,16 +352,16 @@ static struct node *case_block(struct parse *p)
 	}
 	if (parse_accept(p, K_IF))
 		n->kase.guard = parse_named(p);
-	parse_expect(p, T_COLON, "invalid syntax");
-	n->kase.body = parse_block(p);
+	parse_colon(p);
+	n->kase.body = parse_block(p, "'case' statement", n->line);
 	return n;
 }
 
-struct seq parse_cases(struct parse *p)
+struct seq parse_cases(struct parse *p, uint32_t line)
 {
 	uint32_t mark = p->depth;
 
-	parse_expect(p, T_INDENT, "an indented block is expected");
+	parse_indent(p, "'match' statement", line);
 	do
 		parse_push(p, case_block(p));
 	while (p->lx.kind != T_DEDENT);

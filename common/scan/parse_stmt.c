@@ -2,9 +2,20 @@
 
 #include <string.h>
 
-static void colon(struct parse *p)
+/* Where the line ends instead, a colon was forgotten; any other token is what is wrong. */
+void parse_colon(struct parse *p)
 {
-	parse_expect(p, T_COLON, "expected ':'");
+	if (p->lx.kind == T_NEWLINE)
+		parse_error(p, "expected ':'");
+	parse_expect(p, T_COLON);
+}
+
+/* Where nothing but a colon can be meant. */
+static void sure_colon(struct parse *p)
+{
+	if (p->lx.kind != T_COLON)
+		parse_error(p, "expected ':'");
+	lex_next(&p->lx);
 }
 
 static struct node *with_one(struct parse *p, enum node_kind kind, struct place at, struct node *x)
@@ -18,8 +29,10 @@ static struct node *annotated(struct parse *p, struct place at, struct node *tar
 {
 	struct node *n = PARSE_NEW(p, S_ANNASSIGN, at, three);
 
-	if (!parse_is_single_target(target))
-		parse_error_at(p, target, "only single target (not tuple) can be annotated");
+	if (!parse_is_single_target(target)) {
+		parse_mistaken_annotation(p, target);
+		parse_unexpected(p);
+	}
 	if (target->kind == E_NAME && target->line == at.line && target->col == at.col)
 		n->flags = NODE_SIMPLE;
 	lex_next(&p->lx);
@@ -33,12 +46,15 @@ static struct node *annotated(struct parse *p, struct place at, struct node *tar
 static struct node *assignment(struct parse *p, struct place at, struct node *value)
 {
 	struct node *n = PARSE_NEW(p, S_ASSIGN, at, assign);
+	struct place begin = at;
 	uint32_t mark = p->depth;
 
 	while (p->lx.kind == T_EQUAL) {
-		parse_check_target(p, value, TARGET_STORE);
+		if (!parse_is_target(value, TARGET_STORE))
+			parse_mistaken_assignment(p, begin, value, p->depth == mark);
 		parse_push(p, value);
 		lex_next(&p->lx);
+		begin = parse_here(p);
 		value = parse_yield_or_star(p);
 	}
 	n->assign.targets = parse_take(p, mark);
@@ -50,8 +66,10 @@ static struct node *augmented(struct parse *p, struct place at, struct node *tar
 {
 	struct node *n = PARSE_NEW(p, S_AUGASSIGN, at, two);
 
-	if (!parse_is_single_target(target))
-		parse_error_at(p, target, "illegal target for augmented assignment");
+	if (!parse_is_single_target(target)) {
+		parse_mistaken_augmented(p, target);
+		parse_unexpected(p);
+	}
 	n->op = (uint8_t)p->lx.kind;
 	lex_next(&p->lx);
 	n->two.a = target;
@@ -118,8 +136,6 @@ static struct node *delete (struct parse *p, struct place at)
 	struct node *n = PARSE_NEW(p, S_DELETE, at, list);
 
 	n->list = parse_del_targets(p);
-	if (p->lx.kind != T_SEMI && p->lx.kind != T_NEWLINE)
-		parse_error(p, "invalid syntax");
 	return n;
 }
 
@@ -170,14 +186,18 @@ static struct node *import_stmt(struct parse *p, struct place at)
 static void import_names(struct parse *p)
 {
 	bool parens = parse_accept(p, T_LPAR);
+	uint32_t mark = p->depth;
 
 	do {
 		if (parens && p->lx.kind == T_RPAR)
 			break;
+		if (p->lx.kind == T_NEWLINE && !parens && p->depth > mark)
+			parse_error(
+				p, "trailing comma not allowed without surrounding parentheses");
 		parse_push(p, import_alias(p, parse_name));
 	} while (parse_accept(p, T_COMMA));
 	if (parens)
-		parse_expect(p, T_RPAR, "invalid syntax");
+		parse_expect(p, T_RPAR);
 }
 
 static struct node *from_stmt(struct parse *p, struct place at)
@@ -189,7 +209,7 @@ static struct node *from_stmt(struct parse *p, struct place at)
 		n->import.dots += p->lx.kind == T_DOT ? 1 : 3;
 	if (!n->import.dots || p->lx.kind != K_IMPORT)
 		n->import.module = dotted_name(p);
-	parse_expect(p, K_IMPORT, "invalid syntax");
+	parse_expect(p, K_IMPORT);
 	if (p->lx.kind == T_STAR) {
 		struct node *star = PARSE_NEW(p, X_ALIAS, parse_here(p), alias);
 		star->alias.name = sym_intern(p->syms, "*", 1);
@@ -200,7 +220,7 @@ static struct node *from_stmt(struct parse *p, struct place at)
 	}
 	n->import.names = parse_take(p, mark);
 	if (!n->import.names.n)
-		parse_error(p, "invalid syntax");
+		parse_unexpected(p);
 	return n;
 }
 
@@ -255,7 +275,7 @@ static struct node *type_alias(struct parse *p, struct place at)
 	parse_modern(p, 12);
 	n->alias_stmt.name = parse_name(p);
 	n->alias_stmt.type_params = parse_type_params(p);
-	parse_expect(p, T_EQUAL, "invalid syntax");
+	parse_expect(p, T_EQUAL);
 	n->alias_stmt.value = parse_expression(p);
 	return n;
 }
@@ -284,10 +304,18 @@ static void simple_stmts(struct parse *p)
 	do
 		parse_push(p, type_or_simple(p));
 	while (parse_accept(p, T_SEMI) && p->lx.kind != T_NEWLINE);
-	parse_expect(p, T_NEWLINE, "invalid syntax");
+	parse_expect(p, T_NEWLINE);
 }
 
-struct seq parse_block(struct parse *p)
+void parse_indent(struct parse *p, const char *what, uint32_t line)
+{
+	if (p->lx.kind != T_INDENT)
+		parse_error(p, lex_say(&p->lx, "expected an indented block after %s on line %u",
+				       what, line));
+	lex_next(&p->lx);
+}
+
+struct seq parse_block(struct parse *p, const char *what, uint32_t line)
 {
 	uint32_t mark = p->depth;
 
@@ -295,31 +323,40 @@ struct seq parse_block(struct parse *p)
 		simple_stmts(p);
 		return parse_take(p, mark);
 	}
-	parse_expect(p, T_INDENT, "an indented block is expected");
+	parse_indent(p, what, line);
 	parse_enter(p);
 	struct seq body = parse_statements(p);
 	parse_leave(p);
-	parse_expect(p, T_DEDENT, "unexpected indent");
+	parse_expect(p, T_DEDENT);
 	return body;
+}
+
+static struct seq sure_block(struct parse *p, const char *what)
+{
+	uint32_t line = p->lx.line;
+
+	lex_next(&p->lx);
+	sure_colon(p);
+	return parse_block(p, what, line);
 }
 
 static struct seq else_block(struct parse *p)
 {
-	if (!parse_accept(p, K_ELSE))
+	if (p->lx.kind != K_ELSE)
 		return (struct seq){0};
-	colon(p);
-	return parse_block(p);
+	return sure_block(p, "'else' statement");
 }
 
 /* On 'if' or 'elif'. */
 static struct node *if_stmt(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, S_IF, parse_here(p), cond);
+	const char *what = p->lx.kind == K_IF ? "'if' statement" : "'elif' statement";
 
 	lex_next(&p->lx);
 	n->cond.test = parse_named(p);
-	colon(p);
-	n->cond.body = parse_block(p);
+	parse_colon(p);
+	n->cond.body = parse_block(p, what, n->line);
 	if (p->lx.kind != K_ELIF) {
 		n->cond.orelse = else_block(p);
 		return n;
@@ -338,8 +375,8 @@ static struct node *while_stmt(struct parse *p)
 
 	lex_next(&p->lx);
 	n->cond.test = parse_named(p);
-	colon(p);
-	n->cond.body = parse_block(p);
+	parse_colon(p);
+	n->cond.body = parse_block(p, "'while' statement", n->line);
 	n->cond.orelse = else_block(p);
 	return n;
 }
@@ -348,14 +385,37 @@ static struct node *for_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_FOR, at, loop);
 
+	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
 	n->loop.target = parse_star_targets(p);
-	parse_expect(p, K_IN, "invalid syntax");
+	parse_expect(p, K_IN);
 	n->loop.iter = parse_star_expressions(p);
-	colon(p);
-	n->loop.body = parse_block(p);
+	parse_colon(p);
+	n->loop.body = parse_block(p, "'for' statement", line);
 	n->loop.orelse = else_block(p);
 	return n;
+}
+
+static bool ends_with_item(const struct parse *p)
+{
+	return p->lx.kind == T_COMMA || p->lx.kind == T_RPAR || p->lx.kind == T_COLON;
+}
+
+static struct node *with_target(struct parse *p)
+{
+	const struct lex begin = p->lx;
+	struct node *n = parse_star_target(p);
+
+	if (n && (p->trial || ends_with_item(p)))
+		return n;
+	p->far = parse_here(p);
+	p->lx = begin;
+	n = parse_expression(p);
+	if (ends_with_item(p))
+		parse_bad_target(p, n, TARGET_STORE);
+	if (p->lx.kind == T_NEWLINE)
+		return n;
+	parse_unexpected(p);
 }
 
 static void with_items(struct parse *p, bool parens)
@@ -366,65 +426,47 @@ static void with_items(struct parse *p, bool parens)
 		struct node *n = PARSE_NEW(p, X_WITHITEM, parse_here(p), two);
 		n->two.a = parse_expression(p);
 		if (parse_accept(p, K_AS))
-			n->two.b = parse_star_target(p);
+			n->two.b = with_target(p);
 		parse_push(p, n);
 	} while (parse_accept(p, T_COMMA));
 }
 
-/* Back to where a guess was made. The stack may have moved meanwhile; its lower part is the same.
- */
-static void rewind_to(struct parse *p, const struct parse *saved)
-{
-	p->lx = saved->lx;
-	p->depth = saved->depth;
-	p->level = saved->level;
-	p->needs = saved->needs;
-}
-
 /*
  * The parenthesised form is tried first: 'with (a, b):' has two items. Where it does not end in
- * '):', the parentheses were part of an expression. p is back at the '(' then.
+ * '):', or in ')' where the colon was forgotten, the parentheses were part of an expression.
  */
-static bool with_parens(struct parse *p)
+static void with_parens(struct parse *p)
 {
-	struct fail f, *outer = p->arena->fail;
-	const struct parse saved = *p;
-	bool volatile ok = false;
-
-	p->arena->fail = &f;
-	p->trial = true;
-	if (setjmp(f.at) == 0) {
-		lex_next(&p->lx);
-		if (p->lx.kind != T_RPAR) {
-			with_items(p, true);
-			parse_expect(p, T_RPAR, "invalid syntax");
-			ok = p->lx.kind == T_COLON;
-		}
-	} else if (f.what != FAIL_SYNTAX) {
-		p->arena->fail = outer;
-		fail_jump(outer, f.what);
-	}
-	p->arena->fail = outer;
-	p->trial = saved.trial;
-	if (ok)
-		return true;
-	rewind_to(p, &saved);
-	p->lx.parens[0].c = '(';
-	return false;
+	lex_next(&p->lx);
+	if (p->lx.kind == T_RPAR)
+		parse_unexpected(p);
+	with_items(p, true);
+	parse_expect(p, T_RPAR);
+	if (p->lx.kind != T_COLON && p->lx.kind != T_NEWLINE)
+		parse_unexpected(p);
 }
 
 static struct node *with_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_WITH, at, with);
-	uint32_t mark = p->depth;
+	uint32_t mark = p->depth, line = p->lx.line;
 
 	lex_next(&p->lx);
-	if (p->lx.kind != T_LPAR || !with_parens(p))
+	if (p->lx.kind != T_LPAR || !parse_guess(p, with_parens))
 		with_items(p, false);
 	n->with.items = parse_take(p, mark);
-	colon(p);
-	n->with.body = parse_block(p);
+	parse_colon(p);
+	n->with.body = parse_block(p, "'with' statement", line);
 	return n;
+}
+
+static void more_types(struct parse *p)
+{
+	while (parse_accept(p, T_COMMA) && parse_starts_expression(p))
+		parse_expression(p);
+	if (parse_accept(p, K_AS))
+		parse_name(p);
+	parse_expect(p, T_COLON);
 }
 
 /* The type and name of an except clause; in Python 3.14 also 'A, B' without parentheses. */
@@ -435,6 +477,9 @@ static void handler_head(struct parse *p, struct node *n)
 
 	n->handler.type = parse_expression(p);
 	if (p->lx.kind == T_COMMA) {
+		if (!p->modern && parse_try(p, more_types))
+			parse_error_at(p, n->handler.type,
+				"multiple exception types must be parenthesized");
 		parse_modern(p, 14);
 		parse_push(p, n->handler.type);
 		while (parse_accept(p, T_COMMA) && parse_starts_expression(p))
@@ -457,10 +502,13 @@ static struct node *handler(struct parse *p, struct node *try, bool first)
 		try->flags = NODE_STAR;
 	else if (star != (try->flags & NODE_STAR) / NODE_STAR)
 		parse_error(p, "cannot have both 'except' and 'except*' on the same 'try'");
-	if (p->lx.kind != T_COLON || star)
+	if (star && (p->lx.kind == T_COLON || p->lx.kind == T_NEWLINE))
+		parse_error(p, "expected one or more exception types");
+	if (p->lx.kind != T_COLON && p->lx.kind != T_NEWLINE)
 		handler_head(p, n);
-	colon(p);
-	n->handler.body = parse_block(p);
+	parse_colon(p);
+	n->handler.body =
+		parse_block(p, star ? "'except*' statement" : "'except' statement", n->line);
 	return n;
 }
 
@@ -469,9 +517,7 @@ static struct node *try_stmt(struct parse *p)
 	struct node *n = PARSE_NEW(p, S_TRY, parse_here(p), try);
 	uint32_t mark = p->depth;
 
-	lex_next(&p->lx);
-	colon(p);
-	n->try.body = parse_block(p);
+	n->try.body = sure_block(p, "'try' statement");
 	if (p->lx.kind == K_EXCEPT) {
 		while (p->lx.kind == K_EXCEPT)
 			parse_push(p, handler(p, n, p->depth == mark));
@@ -480,28 +526,39 @@ static struct node *try_stmt(struct parse *p)
 	} else if (p->lx.kind != K_FINALLY) {
 		parse_error(p, "expected 'except' or 'finally' block");
 	}
-	if (parse_accept(p, K_FINALLY)) {
-		colon(p);
-		n->try.final = parse_block(p);
-	}
+	if (p->lx.kind == K_FINALLY)
+		n->try.final = sure_block(p, "'finally' statement");
 	return n;
+}
+
+static struct node *return_type(struct parse *p)
+{
+	struct place arrow = parse_here(p);
+
+	lex_next(&p->lx);
+	if (!parse_starts_expression(p))
+		parse_fail(p, arrow, "expected ':'");
+	return parse_expression(p);
 }
 
 static struct node *func_def(struct parse *p, struct place at, struct seq decorators)
 {
 	struct node *n = PARSE_NEW(p, S_FUNC, at, func);
 
+	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
 	n->func.decorators = decorators;
 	n->func.name = parse_name(p);
 	n->func.type_params = parse_type_params(p);
-	parse_expect(p, T_LPAR, "expected '('");
+	if (p->lx.kind != T_LPAR)
+		parse_error(p, "expected '('");
+	lex_next(&p->lx);
 	n->func.params = parse_params(p, T_RPAR);
 	lex_next(&p->lx);
-	if (parse_accept(p, T_ARROW))
-		n->func.returns = parse_expression(p);
-	colon(p);
-	n->func.body = parse_block(p);
+	if (p->lx.kind == T_ARROW)
+		n->func.returns = return_type(p);
+	sure_colon(p);
+	n->func.body = parse_block(p, "function definition", line);
 	return n;
 }
 
@@ -509,14 +566,15 @@ static struct node *class_def(struct parse *p, struct place at, struct seq decor
 {
 	struct node *n = PARSE_NEW(p, S_CLASS, at, cls);
 
+	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
 	n->cls.decorators = decorators;
 	n->cls.name = parse_name(p);
 	n->cls.type_params = parse_type_params(p);
 	if (p->lx.kind == T_LPAR)
 		parse_arguments(p, &n->cls.args, &n->cls.keywords, false);
-	colon(p);
-	n->cls.body = parse_block(p);
+	parse_colon(p);
+	n->cls.body = parse_block(p, "class definition", line);
 	return n;
 }
 
@@ -533,7 +591,7 @@ static struct node *async_stmt(struct parse *p, struct seq decorators, bool only
 	else if (p->lx.kind == K_FOR && !only_def)
 		n = for_stmt(p, at);
 	else
-		parse_error(p, "invalid syntax");
+		parse_unexpected(p);
 	n->flags |= NODE_ASYNC;
 	return n;
 }
@@ -544,7 +602,7 @@ static struct node *decorated(struct parse *p)
 
 	while (parse_accept(p, T_AT)) {
 		parse_push(p, parse_named(p));
-		parse_expect(p, T_NEWLINE, "invalid syntax");
+		parse_expect(p, T_NEWLINE);
 	}
 	struct seq decorators = parse_take(p, mark);
 	if (p->lx.kind == K_DEF)
@@ -553,7 +611,7 @@ static struct node *decorated(struct parse *p)
 		return class_def(p, parse_here(p), decorators);
 	if (p->lx.kind == K_ASYNC)
 		return async_stmt(p, decorators, true);
-	parse_error(p, "invalid syntax");
+	parse_unexpected(p);
 }
 
 /* What is matched: an expression, or a tuple without parentheses. */
@@ -576,36 +634,48 @@ static struct node *match_subject(struct parse *p)
 	return n;
 }
 
+static void match_head(struct parse *p)
+{
+	lex_next(&p->lx);
+	struct node *n = match_subject(p);
+	parse_push(p, n);
+	parse_expect(p, T_COLON);
+	if (p->lx.kind != T_NEWLINE)
+		parse_unexpected(p);
+}
+
+/* Whether what is behind 'match' cannot go on with a name: then a statement was meant. */
+static void match_without_colon(struct parse *p)
+{
+	lex_next(&p->lx);
+	if (!parse_starts_expression(p) || p->lx.kind == T_LPAR || p->lx.kind == T_LSQB ||
+		p->lx.kind == T_MINUS || p->lx.kind == T_PLUS || p->lx.kind == T_STAR)
+		parse_unexpected(p);
+	match_subject(p);
+	if (p->lx.kind != T_NEWLINE)
+		parse_unexpected(p);
+}
+
 /*
  * 'match' begins a match statement if a subject, a colon and the line's end follow. NULL, with p
  * back where it was, if it is a name.
  */
 static struct node *match_stmt(struct parse *p)
 {
-	struct fail f, *outer = p->arena->fail;
-	const struct parse saved = *p;
-	struct node *volatile subject = NULL;
+	struct place at = parse_here(p);
+	uint32_t mark = p->depth;
 
-	p->arena->fail = &f;
-	if (setjmp(f.at) == 0) {
-		lex_next(&p->lx);
-		struct node *n = match_subject(p);
-		if (parse_accept(p, T_COLON) && p->lx.kind == T_NEWLINE)
-			subject = n;
-	} else if (f.what != FAIL_SYNTAX) {
-		p->arena->fail = outer;
-		fail_jump(outer, f.what);
-	}
-	p->arena->fail = outer;
-	if (!subject) {
-		rewind_to(p, &saved);
+	if (!parse_guess(p, match_head)) {
+		if (!p->trial && parse_try(p, match_without_colon))
+			parse_error(p, "expected ':'");
 		return NULL;
 	}
-	struct node *n = PARSE_NEW(p, S_MATCH, parse_here(&saved), match);
+	struct node *n = PARSE_NEW(p, S_MATCH, at, match);
+	n->match.subject = p->stack[p->depth - 1];
+	p->depth = mark;
 	lex_next(&p->lx);
-	n->match.subject = subject;
 	parse_enter(p);
-	n->match.cases = parse_cases(p);
+	n->match.cases = parse_cases(p, at.line);
 	parse_leave(p);
 	return n;
 }

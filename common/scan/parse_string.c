@@ -57,9 +57,45 @@ static void flush(struct parse *p, struct build *b, struct place at)
 	b->n = 0;
 }
 
+/* CPython looks into strings when it has read all that are adjacent, and what follows them. */
+static _Noreturn void string_error(struct parse *p, const char *message)
+{
+	while (p->lx.kind == T_STRING)
+		lex_next(&p->lx);
+	/* These say by themselves that they are of an f-string. */
+	bool field = p->field;
+	p->field = false;
+	parse_error(p, field ? lex_say(&p->lx, "f-string: %s", message) : message);
+}
+
+static const char *in_bytes(struct parse *p, struct str_fault f)
+{
+	if (!f.message)
+		return NULL;
+	return lex_say(&p->lx, "(value error) %s at position %zu", f.message, f.start);
+}
+
+/* CPython counts in a text where each character over 127 stands as an escape of ten. */
+static size_t escaped_length(const char *s, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		len += (unsigned char)s[i] < 0x80 ? 1 : (s[i] & 0xC0) == 0xC0 ? 10 : 0;
+	return len;
+}
+
+static const char *in_text(struct parse *p, const char *s, struct str_fault f)
+{
+	if (!f.message)
+		return NULL;
+	return lex_say(&p->lx,
+		"(unicode error) 'unicodeescape' codec can't decode bytes in position %zu-%zu: %s",
+		escaped_length(s, f.start), escaped_length(s, f.stop) - 1, f.message);
+}
+
 /* Appends what a literal's inside stands for. */
-static void add_literal(
-	struct parse *p, struct build *b, const char *s, size_t n, uint8_t flags, struct place at)
+static void add_literal(struct parse *p, struct build *b, const char *s, size_t n, uint8_t flags)
 {
 	const char *wrong = NULL;
 	size_t len = n;
@@ -70,16 +106,16 @@ static void add_literal(
 	if (flags & LEX_RAW || !memchr(s, '\\', n))
 		memcpy(b->text + b->n, s, n);
 	else if (flags & LEX_BYTES)
-		wrong = bytes_unescape(s, n, b->text + b->n, &len);
+		wrong = in_bytes(p, bytes_unescape(s, n, b->text + b->n, &len));
 	else
-		wrong = str_unescape(s, n, b->text + b->n, &len);
+		wrong = in_text(p, s, str_unescape(s, n, b->text + b->n, &len));
 	if (!wrong && flags & LEX_HIGH && flags & LEX_BYTES)
 		wrong = "bytes can only contain ASCII literal characters";
 	/* Checked before escapes: those may give lone surrogates, which are no UTF-8. */
 	if (!wrong && flags & LEX_HIGH && !text_is_utf8(s, n))
 		wrong = "a string literal is not valid UTF-8";
 	if (wrong)
-		lex_error(&p->lx, at.line, at.col, wrong);
+		string_error(p, wrong);
 	b->n += len;
 }
 
@@ -121,7 +157,9 @@ static void push_field(
  */
 static _Noreturn void field_error(struct parse *p, const struct piece *t, const char *message)
 {
-	lex_error(&p->lx, t->at.line, t->at.col, message);
+	if (p->modern)
+		parse_fail(p, t->at, message);
+	string_error(p, message);
 }
 
 /* Where the field's expression ends: on '!', ':', '=' or '}'. */
@@ -154,13 +192,18 @@ static bool skip_quoted(struct scan_field *f, char c)
 	return true;
 }
 
-static const char *close_in_field(struct scan_field *f, char c)
+static const char *close_in_field(struct lex *lx, struct scan_field *f, char c)
 {
 	char want = c == ')' ? '(' : c == ']' ? '[' : '{';
 
 	if (!f->depth)
-		return "f-string: unmatched closing bracket";
-	return f->open[--f->depth] == want ? NULL : "f-string: closing bracket does not match";
+		return lex_say(lx, "f-string: unmatched '%c'", c);
+	char open = f->open[--f->depth];
+	if (open == want)
+		return NULL;
+	return lex_say(lx,
+		"f-string: closing parenthesis '%c' does not match opening parenthesis '%c'", c,
+		open);
 }
 
 /* True on the byte that ends the expression. '!=', '==', '<=', '>=' are stepped over. */
@@ -187,7 +230,7 @@ static const char *find_field_end(struct parse *p, struct piece *t, const char *
 		else if (skip_quoted(&f, c))
 			continue;
 		else if ((c == '(' || c == '[' || c == '{') && f.depth == LEX_MAX_PARENS)
-			wrong = "f-string: too many nested parentheses";
+			wrong = "f-string: too many nested parenthesis";
 		else if (c == '(' || c == '[' || c == '{')
 			f.open[f.depth++] = c;
 		else if (c == '#')
@@ -195,11 +238,13 @@ static const char *find_field_end(struct parse *p, struct piece *t, const char *
 		else if (ends_field(&f, c))
 			break;
 		else if (c == ']' || c == '}' || c == ')')
-			wrong = close_in_field(&f, c);
+			wrong = close_in_field(&p->lx, &f, c);
 	}
 	if (!wrong && f.quote)
 		wrong = "f-string: unterminated string";
-	if (!wrong && (f.depth || f.at >= f.end))
+	if (!wrong && f.depth)
+		wrong = lex_say(&p->lx, "f-string: unmatched '%c'", f.open[f.depth - 1]);
+	if (!wrong && f.at >= f.end)
 		wrong = "f-string: expecting '}'";
 	if (wrong)
 		field_error(p, t, wrong);
@@ -238,13 +283,13 @@ static struct node *parse_field(struct parse *p, struct piece *t, const char *s,
 	struct lex outer = p->lx;
 	size_t n = (size_t)(end - s);
 	int level = p->level;
-	bool trial = p->trial;
-	const char *q = s;
+	bool field = p->field;
+	const char *q = s, *whole = p->text;
 
 	while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\f'))
 		q++;
 	if (q == end)
-		field_error(p, t, "f-string: an expression is required");
+		field_error(p, t, "f-string: empty expression not allowed");
 	char *text = arena_alloc(p->arena, n + 4 + LEX_PAD);
 	text[0] = '(';
 	memcpy(text + 1, s, n);
@@ -256,12 +301,16 @@ static struct node *parse_field(struct parse *p, struct piece *t, const char *s,
 	p->lx.at_line = p->lx.shift_line = t->at.line + d.line;
 	p->lx.shift_col = d.line ? d.col : t->at.col + d.col;
 	p->level = 0;
-	p->trial = true;
+	p->text = text;
+	if (!field)
+		p->outer = &outer;
+	p->field = true;
 	lex_next(&p->lx);
 	struct node *value = parse_star_expressions(p);
 	p->lx = outer;
 	p->level = level;
-	p->trial = trial;
+	p->field = field;
+	p->text = whole;
 	return value;
 }
 
@@ -276,8 +325,12 @@ static void field_tail(struct parse *p, struct build *b, struct piece *t, const 
 	struct node *spec = NULL;
 
 	if (*at < t->end && **at == '!') {
-		if (*at + 1 >= t->end || !strchr("sra", (*at)[1]))
-			field_error(p, t, "f-string: invalid conversion character");
+		if (*at + 1 >= t->end)
+			field_error(p, t, "f-string: expecting '}'");
+		if (!strchr("sra", (*at)[1]))
+			field_error(p, t,
+				"f-string: invalid conversion character: expected 's', 'r', or "
+				"'a'");
 		conversion = (*at)[1];
 		*at += 2;
 	}
@@ -353,7 +406,7 @@ static bool add_plain(
 			s--;
 		break;
 	}
-	add_literal(p, b, start, (size_t)(s - start), t->flags, t->at);
+	add_literal(p, b, start, (size_t)(s - start), t->flags);
 	*at = s + twice;
 	return twice;
 }
@@ -423,7 +476,7 @@ static void modern_pieces(
 		char c = lex_fstring_piece(&p->lx, quote, t->flags, &start, &stop);
 		bool twice = nesting == 0 && c == stop[1] && (c == '{' || c == '}');
 		uint8_t flags = t->flags | LEX_HIGH;
-		add_literal(p, b, start, (size_t)(stop - start) + twice, flags, t->at);
+		add_literal(p, b, start, (size_t)(stop - start) + twice, flags);
 		if (twice)
 			p->lx.at += 2;
 		else if (c == '{')
@@ -467,14 +520,13 @@ static struct node *joined(struct parse *p, struct piece t, bool fields)
 
 	for (;;) {
 		if ((t.flags & LEX_BYTES) != bytes)
-			lex_error(
-				&p->lx, t.at.line, t.at.col, "cannot mix bytes and text literals");
+			string_error(p, "cannot mix bytes and nonbytes literals");
 		if (fields)
 			add_modern(p, &b, &t);
 		else if (t.flags & LEX_FORMAT)
 			add_pieces(p, &b, &t, &(const char *){t.body}, 0);
 		else
-			add_literal(p, &b, t.body, (size_t)(t.end - t.body), t.flags, t.at);
+			add_literal(p, &b, t.body, (size_t)(t.end - t.body), t.flags);
 		if (p->lx.kind != T_STRING && p->lx.kind != T_FSTRING)
 			break;
 		fields = p->lx.kind == T_FSTRING;

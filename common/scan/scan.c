@@ -63,9 +63,9 @@ static struct scan_file *new_file(struct scan *s, const char *relpath)
 }
 
 static void note_syntax(
-	struct scan_file *file, int line, int col, const char *message, const char *needs)
+	struct scan_file *file, int line, int column, const char *message, const char *needs)
 {
-	file->syntax = (struct scan_syntax){file->name, line, col, message, needs};
+	file->syntax = (struct scan_syntax){file->name, line, column, message, needs};
 }
 
 static const char *version_name(int minor)
@@ -112,7 +112,8 @@ static int parse_file(
 		file->unread = f.message;
 		return 0;
 	}
-	note_syntax(file, (int)f.line, (int)f.col, f.message, NULL);
+	int line = (int)f.line, column = text ? (int)parse_column(text, f.line, f.col) : 1;
+	note_syntax(file, line, column, f.message, NULL);
 	if (!text)
 		return 0;
 	got = attempt(s, file, bytes, n, &text, true, &needs, &again);
@@ -123,8 +124,7 @@ static int parse_file(
 	needs = needs < 12 ? 12 : needs;
 	bool known = s->python && needs <= s->python->minor;
 	if (got)
-		note_syntax(file, (int)f.line, (int)f.col, known ? NULL : f.message,
-			version_name(needs));
+		note_syntax(file, line, column, known ? NULL : f.message, version_name(needs));
 	return 0;
 }
 

@@ -59,8 +59,8 @@ struct scan_env {
 };
 struct scan_syntax {
 	const char *file;
-	int line, col;
-	const char *message; /* never holds source text */
+	int line, column;    /* both from 1; columns are characters */
+	const char *message; /* CPython 3.11's; never holds source text */
 	const char *needs;   /* the Python that knows this syntax ("3.12"), NULL if none does */
 };
 struct scan_import {

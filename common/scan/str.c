@@ -144,9 +144,11 @@ static void numeric_escape(struct cursor *c, int n)
 {
 	int64_t v = hex_digits(c, n);
 	if (v < 0)
-		c->error = "truncated escape in a string literal";
+		c->error = n == 2   ? "truncated \\xXX escape"
+			   : n == 4 ? "truncated \\uXXXX escape"
+				    : "truncated \\UXXXXXXXX escape";
 	else if (v > 0x10FFFF)
-		c->error = "illegal Unicode character in a string literal";
+		c->error = "illegal Unicode character";
 	else
 		c->out = text_put(c->out, (uint32_t)v);
 }
@@ -158,11 +160,13 @@ static void named_escape(struct cursor *c)
 		close = memchr(c->at, '}', (size_t)(c->end - c->at));
 	if (!close || close == c->at + 1) {
 		c->error = "malformed \\N character escape";
+		c->at = close ? close + 1 : c->at < c->end && *c->at == '{' ? c->end : c->at;
 		return;
 	}
 	int64_t v = str_named_char(c->at + 1, (size_t)(close - c->at - 1));
 	if (v < 0) {
 		c->error = "unknown Unicode character name";
+		c->at = close + 1;
 		return;
 	}
 	c->at = close + 1;
@@ -189,7 +193,7 @@ static void escape(struct cursor *c, bool text)
 	} else if (k == 'x') {
 		int64_t v = hex_digits(c, 2);
 		if (v < 0)
-			c->error = "invalid \\x escape in a bytes literal";
+			c->error = "invalid \\x escape";
 		*c->out++ = (char)v;
 	} else if (text && (k == 'u' || k == 'U')) {
 		numeric_escape(c, k == 'u' ? 4 : 8);
@@ -201,9 +205,11 @@ static void escape(struct cursor *c, bool text)
 	}
 }
 
-static const char *unescape(const char *s, size_t n, char *out, size_t *len, bool text)
+static struct str_fault unescape(const char *s, size_t n, char *out, size_t *len, bool text)
 {
 	struct cursor c = {s, s + n, out, NULL};
+	const char *begin = s;
+
 	while (c.at < c.end && !c.error) {
 		const char *slash = memchr(c.at, '\\', (size_t)(c.end - c.at));
 		size_t run = (size_t)((slash ? slash : c.end) - c.at);
@@ -212,6 +218,7 @@ static const char *unescape(const char *s, size_t n, char *out, size_t *len, boo
 		c.at += run;
 		if (!slash)
 			break;
+		begin = slash;
 		if (++c.at == c.end) {
 			*c.out++ = '\\';
 			break;
@@ -219,15 +226,15 @@ static const char *unescape(const char *s, size_t n, char *out, size_t *len, boo
 		escape(&c, text);
 	}
 	*len = (size_t)(c.out - out);
-	return c.error;
+	return (struct str_fault){c.error, (size_t)(begin - s), (size_t)(c.at - s)};
 }
 
-const char *str_unescape(const char *s, size_t n, char *out, size_t *len)
+struct str_fault str_unescape(const char *s, size_t n, char *out, size_t *len)
 {
 	return unescape(s, n, out, len, true);
 }
 
-const char *bytes_unescape(const char *s, size_t n, char *out, size_t *len)
+struct str_fault bytes_unescape(const char *s, size_t n, char *out, size_t *len)
 {
 	return unescape(s, n, out, len, false);
 }

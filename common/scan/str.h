@@ -9,11 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Decodes the inside of a literal into out, which has room for n bytes and gets *len. NULL, or what
- * is wrong with it.
- */
-const char *str_unescape(const char *s, size_t n, char *out, size_t *len);
-const char *bytes_unescape(const char *s, size_t n, char *out, size_t *len);
+/* An escape that is none: which bytes, and why. */
+struct str_fault {
+	const char *message; /* NULL: there is none */
+	size_t start, stop;
+};
+
+/* Decodes the inside of a literal into out, which has room for n bytes and gets *len. */
+struct str_fault str_unescape(const char *s, size_t n, char *out, size_t *len);
+struct str_fault bytes_unescape(const char *s, size_t n, char *out, size_t *len);
 
 #endif

@@ -37,7 +37,8 @@ enum token {
 	T_ARROW,
 	T_WALRUS,
 	T_EQUAL,
-	T_BANG, /* only before a conversion in an f-string's field */
+	T_BANG,	   /* only before a conversion in an f-string's field */
+	T_UNKNOWN, /* '$', '?', '!', '`', '<>': nothing has a place for it */
 	T_EQ,
 	T_NE,
 	T_LT,

@@ -1,8 +1,9 @@
 /*
  * Prints what the parser made of files, for tests/scan/differential.t. Reads paths from stdin, one
- * a line; for each prints "F PATH", "ok" or "error", then in any order N line col NAME a name S
- * line col NAME                     a subscript whose value is that name C line col NAME a call of
- * an attribute of that name T line col HEX / B line col HEX     a text or bytes constant
+ * a line; for each prints "F PATH", "ok" or "error LINE COLUMN MESSAGE", then in any order N line
+ * col NAME a name S line col NAME                     a subscript whose value is that name C line
+ * col NAME a call of an attribute of that name T line col HEX / B line col HEX     a text or bytes
+ * constant
  *
  * With -c: only whether the file is taken, by compile_check() too.
  */
@@ -56,20 +57,22 @@ static void dump_file(const char *path, bool compile)
 		puts("unreadable");
 		return;
 	}
+	char *volatile text = NULL;
 	arena.fail = &f;
 	if (setjmp(f.at)) {
-		printf("error %u %u %s\n", f.line, f.col, f.message ? f.message : "memory");
+		printf("error %u %u %s\n", f.line, text ? parse_column(text, f.line, f.col) : 1,
+			f.message ? f.message : "memory");
 		arena_free(&arena);
 		return;
 	}
 	symtab_init(&syms, &arena);
-	struct parse_result r =
-		parse_module(decode_source(&arena, buf_str(&b), b.len), &syms, false);
+	text = decode_source(&arena, buf_str(&b), b.len);
+	struct parse_result r = parse_module(text, &syms, false);
 	struct compile_fault c = {0};
 	if (compile)
 		c = compile_check(&syms, r.body);
 	if (c.message)
-		printf("error %u %u %s\n", c.line, c.col, c.message);
+		printf("error %u %u %s\n", c.line, parse_column(text, c.line, c.col), c.message);
 	else
 		puts("ok");
 	for (uint32_t i = 0; i < r.body.n && !compile; i++)

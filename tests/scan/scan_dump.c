@@ -83,9 +83,9 @@ static json_t *syntax(const struct scan *s)
 	const struct scan_syntax *a = scan_syntax_errors(s, &n);
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out,
-			json_pack("{s:s,s:i,s:i,s:s,s:s?}", "file", a[i].file, "line", a[i].line,
-				"col", a[i].col, "message", a[i].message, "needs", a[i].needs));
+		json_array_append_new(out, json_pack("{s:s,s:i,s:i,s:s,s:s?}", "file", a[i].file,
+						   "line", a[i].line, "column", a[i].column,
+						   "message", a[i].message, "needs", a[i].needs));
 	return out;
 }
 
