@@ -81,8 +81,9 @@ static json_t *syntax_errors_of(const struct reach *r, const struct python *py, 
 	for (size_t i = 0; i < n; i++)
 		if ((reach_at_all(r, a[i].file) || !reach_is_brought(r, a[i].file)) == matters)
 			json_array_append_new(
-				out, json_pack("{s:o,s:i,s:o}", "file", text(a[i].file), "line",
-					     a[i].line, "message", syntax_message(&a[i], py)));
+				out, json_pack("{s:o,s:i,s:i,s:o}", "file", text(a[i].file), "line",
+					     a[i].line, "column", a[i].column, "message",
+					     syntax_message(&a[i], py)));
 	return out;
 }
 

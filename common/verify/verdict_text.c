@@ -49,8 +49,8 @@ static const struct {
 struct shown_item {
 	enum rule rule;
 	const char *file, *name; /* name: what a fingerprint tells items apart by */
-	int line;
-	struct buf tools; /* of a finding that has some, joined */
+	int line, column;	 /* a column of 0 is none */
+	struct buf tools;	 /* of a finding that has some, joined */
 	const char *why, *hint;
 };
 
@@ -68,9 +68,9 @@ static void items_free(struct items *a)
 	free(a->v);
 }
 
-static int line_of(const json_t *o)
+static int number_of(const json_t *o, const char *key)
 {
-	return (int)json_integer_value(json_object_get(o, "line"));
+	return (int)json_integer_value(json_object_get(o, key));
 }
 
 /* Rows that differ in their tool only are one item. */
@@ -110,7 +110,8 @@ static void add_rows(struct items *a, const json_t *verdict, const char *key, en
 		struct shown_item it = {.rule = rule,
 			.file = json_text_of(r, "file"),
 			.name = name_key ? json_text_of(r, name_key) : "",
-			.line = line_of(r),
+			.line = number_of(r, "line"),
+			.column = number_of(r, "column"),
 			.why = why_key ? json_text_of(r, why_key) : "",
 			.hint = rule == RULE_MODULE
 					? json_text_of(json_object_get(verdict, "module_hints"),
@@ -248,7 +249,7 @@ static size_t places(const json_t *rows)
 	json_array_foreach(rows, i, r)
 	{
 		BUF_AUTO b = {0};
-		buf_addf(&b, "%d %s", line_of(r), json_text_of(r, "file"));
+		buf_addf(&b, "%d %s", number_of(r, "line"), json_text_of(r, "file"));
 		json_object_set_new(seen, buf_str(&b), json_true());
 	}
 	return json_object_size(seen);
@@ -292,7 +293,7 @@ static void add_perhaps(struct buf *out, const json_t *rows)
 		text_shown(json_text_of(r, "file"), file);
 		buf_addf(out, "%s%s (%s:%d)",
 			i ? ", " : "not there, but no tool needs it to begin: ", name, file,
-			line_of(r));
+			number_of(r, "line"));
 	}
 	buf_adds(out, json_array_size(rows) ? "\n" : "");
 }
@@ -372,11 +373,13 @@ static json_t *result_of(const char *expert, const char *prefix, const struct it
 	buf_adds(&uri, prefix[0] == '/' ? "file://" : "");
 	add_uri(&uri, prefix);
 	add_uri(&uri, it->file);
-	return json_pack("{s:s,s:i,s:s,s:{s:s},s:[{s:{s:{s:s},s:{s:i}}}],s:o}", "ruleId",
+	json_t *column = it->column > 0 ? json_integer(it->column) : NULL;
+	return json_pack("{s:s,s:i,s:s,s:{s:s},s:[{s:{s:{s:s},s:{s:i,s:o*}}}],s:o}", "ruleId",
 		rules[it->rule].id, "ruleIndex", (int)it->rule, "level", rules[it->rule].level,
 		"message", "text", buf_str(&message), "locations", "physicalLocation",
 		"artifactLocation", "uri", buf_str(&uri), "region", "startLine",
-		it->line > 0 ? it->line : 1, "partialFingerprints", fingerprint(expert, a, at));
+		it->line > 0 ? it->line : 1, "startColumn", column, "partialFingerprints",
+		fingerprint(expert, a, at));
 }
 
 /* What concerns no line of code is put at expert.yaml, as CI shows no result without a place. */

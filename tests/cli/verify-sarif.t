@@ -36,6 +36,9 @@ with T() as t:
         ("missing-key", "error", 2), ("missing-key", "error", 3), ("optional-key", "warning", 4),
         ("dynamic-read", "warning", 5), ("env-mistake", "warning", 6), ("module-missing", "error", 7),
         ("syntax-error", "error", 1)], "a result for each finding, at its line", res)
+    regions = [x["locations"][0]["physicalLocation"]["region"] for x in res]
+    t.ok([x.get("startColumn") for x in regions] == [None] * 6 + [7] and run["columnKind"] == "unicodeCodePoints",
+         "a syntax error has its column too, in characters", regions)
     t.ok(all(ids[x["ruleIndex"]] == x["ruleId"] for x in res), "ruleIndex fits ruleId")
     t.ok("evctl-cred add A" in res[0]["message"]["text"], "the mend is in the message")
     uri = res[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]

@@ -76,8 +76,12 @@ with T() as t:
          [{"name": "CRM_API_KEY", "file": "main.py", "line": 2}], "an env mistake: amber", r)
     r = judge({"main.py": "def f(:\n"})
     t.ok(r.code == 7 and r.json["status"] == "red" and r.json["syntax_error"] is True and
-         r.json["syntax_errors"][0]["file"] == "main.py" and r.json["syntax_errors"][0]["line"] == 1,
-         "a syntax error: red", r)
+         r.json["syntax_errors"] ==
+         [{"file": "main.py", "line": 1, "column": 7, "message": "invalid syntax"}], "a syntax error: red", r)
+    r = judge({"main.py": "x = 'é' + f(1,\ny = 2\n"})
+    t.ok(r.json["syntax_errors"] ==
+         [{"file": "main.py", "line": 1, "column": 12, "message": "'(' was never closed"}],
+         "an unclosed bracket is named, at its place in characters", r)
     r = judge({"main.py": "type X = int\nEV_KEYS['A']\n"})
     t.ok(r.code == 7 and "3.12" in r.json["syntax_errors"][0]["message"],
          "newer syntax: red, naming the version", r)
