@@ -3,6 +3,9 @@
 #include <string.h>
 #include <unistr.h>
 
+#define PATH_BYTES 1000 /* of an artifact's name */
+#define PART_MAX 255	/* as file systems have it */
+
 uint32_t text_next(const char **p, const char *end)
 {
 	ucs4_t c = (unsigned char)**p;
@@ -121,6 +124,33 @@ const char *text_shown(const char *s, char out[TEXT_SHOWN_MAX])
 	}
 	out[len] = '\0';
 	return out;
+}
+
+static bool is_part(const char *p, size_t n)
+{
+	bool dots = n <= 2 && strspn(p, ".") >= n;
+	return n <= PART_MAX && !dots;
+}
+
+const char *text_artifact_fault(const char *path)
+{
+	size_t n = strlen(path), depth = 0;
+	if (!text_is_utf8(path, n))
+		return "name is not UTF-8";
+	if (!text_is_clean(path, n, false))
+		return "name has control characters";
+	if (n > PATH_BYTES)
+		return "name is too long";
+	for (const char *p = path;; p++) {
+		size_t part = strcspn(p, "/");
+		if (!is_part(p, part))
+			return "name is no relative path";
+		p += part;
+		if (!*p)
+			return NULL;
+		if (++depth > TEXT_DIRECTORIES)
+			return "nested too deep";
+	}
 }
 
 int text_hex(char c)

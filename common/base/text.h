@@ -36,6 +36,10 @@ void text_add_visible(struct buf *b, const char *p, size_t n, bool multiline);
 /* s for a message: one line, what isn't clean as '?', cut with "..." to fit. Returns out. */
 const char *text_shown(const char *s, char out[TEXT_SHOWN_MAX]);
 
+/* Why a path in outputs/ is no name for an artifact, static; NULL: it is one. */
+#define TEXT_DIRECTORIES 16 /* that it may go through */
+const char *text_artifact_fault(const char *path);
+
 /* The value of a hex digit, or -1. */
 int text_hex(char c);
 /* Decodes "%41"; other percent signs stay. out has n bytes, and may be p. How many it wrote. */

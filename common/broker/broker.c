@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAVE_NAME_MAX 512
-
 /* ---- ways out, kept while their rules stay the same ---------------------------------------- */
 
 struct broker_way {
@@ -133,20 +131,30 @@ static int open_key(struct calling *g, struct state *st, bool buyer_pays, struct
 	return -1;
 }
 
-/* A relative path of clean names, as outputs/ would give. */
+/* As for files in outputs/; nor anything that is a path to some and a name to others. */
 static int check_save(const char *name, struct err *e)
 {
-	size_t n = strlen(name);
-	bool ok = n && n <= SAVE_NAME_MAX && text_is_clean(name, n, false) && !strchr(name, '\\');
-	for (const char *p = name; ok && p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
-		size_t part = strcspn(p, "/");
-		ok = part && part <= 255 && !(part == 1 && *p == '.') &&
-		     !(part == 2 && p[0] == '.' && p[1] == '.');
-	}
-	if (ok)
+	const char *why = strchr(name, '\\') ? "name has a backslash" : text_artifact_fault(name);
+	if (!why)
 		return 0;
-	err_set(e, ERR_USAGE, "not a name for an artifact");
+	err_set(e, ERR_USAGE, "not a name for an artifact: %s", why);
 	return err_hint(e, "a relative path such as pictures/cat.png");
+}
+
+/* Nor has an artifact's name the key in it. */
+static int check_save_key(struct calling *g, struct err *e)
+{
+	STR_AUTO copy = g->c->save && g->key.n ? strdup(g->c->save) : NULL;
+	SCRUB_AUTO scrub = {0};
+	if (!copy)
+		return 0;
+	g->verdict = "key";
+	if (scrub_make(&scrub, &g->key) < 0)
+		return err_set(e, ERR_FAIL, "out of memory");
+	scrub_text(&scrub, copy, strlen(copy));
+	if (strcmp(copy, g->c->save) == 0)
+		return 0;
+	return err_set(e, ERR_USAGE, "not a name for an artifact: it holds the connection's key");
 }
 
 /* ---- the call ------------------------------------------------------------------------------ */
@@ -201,7 +209,7 @@ static int pass(struct calling *g, struct broker *b, struct state *st, struct er
 {
 	bool buyer_pays;
 	if (check_grant(g, st, &buyer_pays, e) < 0 || check_host(g, e) < 0 ||
-		open_key(g, st, buyer_pays, e) < 0)
+		open_key(g, st, buyer_pays, e) < 0 || check_save_key(g, e) < 0)
 		return -1;
 	struct upstream *up = way_to(b, &g->conn, e);
 	struct transfer_request q = request_of(g);

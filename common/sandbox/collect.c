@@ -16,8 +16,6 @@
 #include <unistd.h>
 
 /* Bounds on the work, beyond any honest use. */
-#define MAX_DEPTH 16
-#define MAX_NAME 1000
 #define MAX_ENTRIES 5000
 #define MAX_SHOWN 300
 
@@ -59,16 +57,6 @@ static int add_entry(struct gathering *w, const char *name, size_t len, const ch
 	return 0;
 }
 
-static const char *bad_name(const char *name)
-{
-	size_t n = strlen(name);
-	if (!text_is_utf8(name, n))
-		return "name is not UTF-8";
-	if (!text_is_clean(name, n, false))
-		return "name has control characters";
-	return n > MAX_NAME ? "name is too long" : NULL;
-}
-
 static const char *bad_type(const struct stat *st, const struct stat *root)
 {
 	if (S_ISLNK(st->st_mode))
@@ -94,14 +82,14 @@ static int look_in(struct gathering *w, int dir, int depth, const struct stat *r
 static int look_at(
 	struct gathering *w, int dir, const char *name, int depth, const struct stat *root)
 {
-	const char *path = buf_str(&w->path), *why = bad_name(path);
+	const char *path = buf_str(&w->path), *why = text_artifact_fault(path);
 	struct stat st;
 	FD_AUTO fd = fd_open_beneath(dir, name, O_PATH | O_NOFOLLOW, BENEATH_MOUNT);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return add_entry(w, path, w->path.len, "cannot be read");
 	if (!S_ISDIR(st.st_mode))
 		return add_entry(w, path, w->path.len, why ? why : bad_type(&st, root));
-	if (why || depth >= MAX_DEPTH || st.st_dev != root->st_dev)
+	if (why || depth >= TEXT_DIRECTORIES || st.st_dev != root->st_dev)
 		return add_entry(w, path, w->path.len, why ? why : "nested too deep");
 	FD_AUTO sub = reopen(fd, O_DIRECTORY);
 	if (sub < 0)

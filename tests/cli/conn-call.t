@@ -279,8 +279,15 @@ with T() as t:
     fails(13, "a byte more is not", "GET", "https://api.test/size/5000001", "--save", "big", sent=1)
     r = call("GET", "https://api.test/status/404", "--save", "no", "-o", "json")
     t.ok(json.loads(r.stdout)["body"] == "status 404", "an error page is shown, not saved", r)
-    for name in ("", "/x", "../x", "a/../b", "a//b", ".", "a\nb", "a\\b", "x" * 600):
+    for name in ("", "/x", "../x", "a/../b", "a//b", ".", "a\nb", "a\\b", "x" * 600, "a/" * 501 + "b", "a/" * 17 + "b", "a\u202eb"):
         fails(2, f"not an artifact's name: {name[:9]!r}", "GET", "https://api.test/", "--save", name)
+
+    t.eq(call("GET", "https://api.test/png", "--save", "a/" * 16 + "b").returncode, 0, "as deep as outputs may be")
+    name = "two/" + PLAIN + ".txt"
+    r = call("GET", "https://two.test/json", "--save", name, name="plain")
+    t.ok(r.returncode == 2 and b"holds the connection's key" in r.stderr and PLAIN.encode() not in r.stderr,
+         "a name that holds the key", r)
+    t.eq(db.execute("SELECT count(*) FROM artifacts WHERE name = ?", (name,)).fetchone(), (0,), "it is not stored")
 
     # ---- what is written down
     ev = db.execute("SELECT r.tool, r.status, e.method, e.host, e.path, e.status, e.verdict "
