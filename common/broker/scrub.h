@@ -1,19 +1,16 @@
 /*
- * Takes the connection's key out of what an API sends back: raw, percent-encoded, in base64, hex
- * and JSON escapes (gate/leak.h) it is replaced by asterisks of the same form; where it stands in a
- * form that cannot be cut out (folded base64, HTML entities, inside a gzip file, ...) the whole is
- * withheld. What a server transforms freely passes.
+ * Takes the connection's key out of what an API sends back: asterisks stand in its place, in the
+ * spelling that it was in (guard/leak.h). A gzip file with it is withheld.
  */
 #ifndef EVCTL_BROKER_SCRUB_H
 #define EVCTL_BROKER_SCRUB_H
 
 #include "base/json.h"
-#include "gate/leak.h"
+#include "guard/leak.h"
 #include "state/seal.h"
 
 struct scrub {
 	struct leak *l;
-	bool searches; /* long enough to be told from chance in a form that is not cut out */
 };
 #define SCRUB_AUTO __attribute__((cleanup(scrub_free))) struct scrub
 
@@ -22,7 +19,9 @@ int scrub_make(struct scrub *s, const struct secret *key);
 void scrub_free(struct scrub *s); /* harmless when zeroed */
 /* A short text, in place. */
 void scrub_text(const struct scrub *s, char *p, size_t n);
-/* A body, in place or rewritten (JSON). 0, or -1: it must be withheld. */
+/* All texts of *v, which becomes another. 0, or -1 without memory: it is gone then. */
+int scrub_texts(const struct scrub *s, json_t **v);
+/* A body, in place. 0, or -1: it must be withheld. */
 int scrub_body(const struct scrub *s, struct buf *body);
 
 #endif

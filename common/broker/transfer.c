@@ -189,10 +189,6 @@ static int add_header(struct exchange *x, const struct http_field *f)
 	buf_add(&value, f->value.p, f->value.n);
 	if (buf_failed(&name) || buf_failed(&value))
 		return -1;
-	if (name.len)
-		scrub_text(x->scrub, name.data, name.len);
-	if (value.len)
-		scrub_text(x->scrub, value.data, value.len);
 	JSON_AUTO key = json_text(buf_str(&name), name.len);
 	return json_object_setn_new(x->a->headers, json_string_value(key), json_string_length(key),
 		json_text(buf_str(&value), value.len));
@@ -347,6 +343,8 @@ int transfer_run(struct upstream *up, const struct transfer_request *q, struct t
 	if (add_caller_fields(q, &fields, e) < 0 || (q->key->n && key_field(q, &auth, e) < 0))
 		return -1;
 	int r = exchange(up, &x, &fields, &auth, e);
+	if (scrub_texts(&scrub, &a->headers) < 0)
+		r = refuse(a, "broken", ERR_FAIL, "out of memory", e);
 	coding_free(&x.decode);
 	a->ms = clock_mono_ms() - begun;
 	return r;

@@ -3,13 +3,12 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "gate/message.h"
+#include "guard/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define PART_OF 192 /* a value this long is guarded by a part of it too */
-#define PART 48
 #define DEADLINE_MAX_MS 86400000
 
 static int bad(struct err *e, const char *what)
@@ -57,64 +56,30 @@ static int take_row(
 	return from->key && r->key < 0 ? bad(e, "a row names a key that is not there") : 0;
 }
 
+/* What may not go to a row. */
+struct guarding {
+	const struct call *c;
+	const struct call_key *own;
+	bool own_goes;
+};
+
 /* A key that is part of what may go to the row anyhow (the same value twice, say) is no leak. */
-static bool part_of(const struct call_key *k, const struct call_key *own)
+static bool is_guarded(void *arg, unsigned id, const void *value, size_t n)
 {
-	return own && (k == own || memmem(own->value, own->len, k->value, k->len));
+	const struct guarding *g = arg;
+	const struct call_key *own = g->own_goes ? g->own : NULL;
+	return !own || (&g->c->policy.keys.v[id] != own && !memmem(own->value, own->len, value, n));
 }
 
-/*
- * Of a long value (a private key, a service account's JSON) a part is enough to be stopped: one
- * from its middle, within a line where it has lines, since what surrounds it is the same in many.
- */
-static int guard_part(
-	struct leak *l, unsigned id, const struct call_key *k, const struct call_key *own)
-{
-	const char *v = k->value, *end = v + k->len, *from = v + k->len / 2;
-	if (k->len < PART_OF)
-		return 0;
-	const char *line = memchr(from, '\n', (size_t)(end - from));
-	if (line && line - from < PART)
-		from = line + 1;
-	size_t n = strcspn(from, "\r\n");
-	n = n > PART ? PART : n;
-	if (n < PART / 2 || (own && memmem(own->value, own->len, from, n)))
-		return 0;
-	return leak_add(l, id, from, n, NULL, LEAK_ALL);
-}
-
-static int guard_key(
-	struct leak *l, unsigned id, const struct call_key *k, const struct call_key *own)
-{
-	if (!k->guard)
-		return 0;
-	if (!part_of(k, own) && (leak_add(l, id, k->value, k->len, NULL, LEAK_ALL) < 0 ||
-					guard_part(l, id, k, own) < 0))
-		return -1;
-	return k->standin ? leak_add(l, id, k->standin, k->len, NULL, LEAK_ALL) : 0;
-}
-
-/* What may not go to the row of the key `own`, which itself goes only if own_goes. */
 static struct leak *make_guard(const struct call *c, const struct call_key *own, bool own_goes)
 {
-	struct leak *l = leak_new();
-	int rc = l ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < c->policy.keys.n; i++) {
-		const struct call_key *k = &c->policy.keys.v[i];
-		if (own_goes && k == own)
-			continue;
-		rc = guard_key(l, (unsigned)i, k, own_goes ? own : NULL);
-	}
-	if (rc == 0 && leak_seal(l) == 0)
-		return l;
-	leak_free(&l);
-	return NULL;
+	return leak_share(c->guarded, is_guarded, &(struct guarding){c, own, own_goes});
 }
 
-static struct leak *make_one(const void *from, const void *to, size_t n, unsigned forms)
+static struct leak *make_one(const void *from, const void *to, size_t n)
 {
 	struct leak *l = leak_new();
-	if (l && leak_add(l, 0, from, n, to, forms) == 0 && leak_seal(l) == 0)
+	if (l && leak_add(l, 0, from, n, to) == 0 && leak_seal(l) == 0)
 		return l;
 	leak_free(&l);
 	return NULL;
@@ -133,8 +98,8 @@ static int make_row(struct call *c, size_t i)
 		return -1;
 	if (!own || !own->standin)
 		return 0;
-	to->swap = make_one(own->standin, own->value, own->len, LEAK_PLAIN);
-	to->unswap = make_one(own->value, own->standin, own->len, LEAK_ALL);
+	to->swap = make_one(own->standin, own->value, own->len);
+	to->unswap = make_one(own->value, own->standin, own->len);
 	return to->swap && to->unswap ? 0 : -1;
 }
 
@@ -151,6 +116,8 @@ static void free_ready(struct call_row *r)
 struct call_row *call_row(struct call *c, size_t i)
 {
 	struct call_row *r = &c->ready[i];
+	if (!call_guarded(c))
+		return NULL;
 	pthread_mutex_lock(&c->lock);
 	if (!r->made && !(r->made = make_row(c, i) == 0))
 		free_ready(r);
@@ -159,37 +126,44 @@ struct call_row *call_row(struct call *c, size_t i)
 	return made ? r : NULL;
 }
 
-static struct leak *make_all(const struct call *c, bool guarded, unsigned forms)
+static int add_key(struct leak *l, unsigned id, const struct call_key *k, bool guarded)
+{
+	if (guarded && !k->guard)
+		return 0;
+	if (parts_add(l, id, k->value, k->len) < 0)
+		return -1;
+	return guarded && k->standin ? leak_add(l, id, k->standin, k->len, NULL) : 0;
+}
+
+static struct leak *make_all(const struct call *c, bool guarded)
 {
 	struct leak *l = leak_new();
 	int rc = l ? 0 : -1;
-	for (size_t i = 0; rc == 0 && i < c->policy.keys.n; i++) {
-		const struct call_key *k = &c->policy.keys.v[i];
-		if (k->guard || !guarded)
-			rc = leak_add(l, (unsigned)i, k->value, k->len, NULL, forms);
-	}
+	for (size_t i = 0; rc == 0 && i < c->policy.keys.n; i++)
+		rc = add_key(l, (unsigned)i, &c->policy.keys.v[i], guarded);
 	if (rc == 0 && leak_seal(l) == 0)
 		return l;
 	leak_free(&l);
 	return NULL;
 }
 
-const struct leak *call_scrub(struct call *c)
+static const struct leak *once(struct call *c, struct leak **l, bool guarded)
 {
 	pthread_mutex_lock(&c->lock);
-	if (!c->scrub)
-		c->scrub = make_all(c, false, LEAK_ALL | LEAK_LOWER);
+	if (!*l)
+		*l = make_all(c, guarded);
 	pthread_mutex_unlock(&c->lock);
-	return c->scrub;
+	return *l;
 }
 
-const struct leak *call_names(struct call *c)
+const struct leak *call_scrub(struct call *c)
 {
-	pthread_mutex_lock(&c->lock);
-	if (!c->names)
-		c->names = make_all(c, true, LEAK_RAW | LEAK_HEX | LEAK_LOWER);
-	pthread_mutex_unlock(&c->lock);
-	return c->names;
+	return once(c, &c->scrub, false);
+}
+
+const struct leak *call_guarded(struct call *c)
+{
+	return once(c, &c->guarded, true);
 }
 
 static int take(struct call *c, struct err *e)
@@ -270,7 +244,7 @@ void call_free(struct call **cp)
 	for (size_t i = 0; i < c->nrows; i++)
 		free_ready(&c->ready[i]);
 	leak_free(&c->scrub);
-	leak_free(&c->names);
+	leak_free(&c->guarded);
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->left);
 	free(c->rows);

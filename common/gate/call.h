@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "gate/client.h"
-#include "gate/leak.h"
+#include "guard/leak.h"
 #include "gate/policy.h"
 #include "gate/upstream.h"
 
@@ -33,8 +33,8 @@ struct call {
 	struct policy_row *rows;
 	struct call_row *ready;
 	size_t nrows;
-	struct leak *scrub; /* every key, for what is written down */
-	struct leak *names; /* every guarded key, lower-cased too, for host names */
+	struct leak *scrub;   /* every key, for what is written down */
+	struct leak *guarded; /* every guarded key and stand-in: whose tables the rows share */
 	atomic_bool over;
 	pthread_mutex_t lock;
 	pthread_cond_t left;
@@ -44,7 +44,7 @@ struct call {
 /* Row i's part, and the two of all rows: NULL without memory. Owned by the call. */
 struct call_row *call_row(struct call *c, size_t i);
 const struct leak *call_scrub(struct call *c);
-const struct leak *call_names(struct call *c);
+const struct leak *call_guarded(struct call *c);
 /* Takes one of the places, waiting for it; false when the call is over first. */
 bool call_enter(struct call *c);
 void call_leave(struct call *c);

@@ -1,9 +1,7 @@
 #include "gate/request_head.h"
 
 #include "base/limits.h"
-#include "base/text.h"
 #include "gate/swap.h"
-#include "base/vault.h"
 
 #include <string.h>
 
@@ -26,37 +24,17 @@ static int judge(struct request_head *h, struct call *call, struct refusal *no)
 	return 0;
 }
 
-static bool has_percent(const struct http_text *t)
-{
-	return memchr(t->p, '%', t->n) != NULL;
-}
-
-/* The target with whatever is percent-encoded in it decoded: any mixture of encoded and plain. */
-static bool leaks_decoded(const struct leak *l, const struct http_text *t)
-{
-	char *plain = wipe_malloc(t->n + 1);
-	if (!plain)
-		return true;
-	size_t n = text_unpercent(t->p, t->n, plain);
-	bool found = leak_find(l, plain, n, NULL);
-	wipe_free(plain);
-	return found;
-}
-
 static int guard(struct request_head *h, struct call *call, struct refusal *no)
 {
 	const struct policy_row *row = h->v.row;
 	const struct http_request *in = &h->in;
 	/* A name is looked up and sent in clear, so no key at all belongs in it, nor its own. */
-	const struct leak *names = host_is_wildcard(&row->host) ? call_names(call) : NULL;
-	if (host_is_wildcard(&row->host) && !names)
-		return refuse_memory(no);
-	if (leak_find(names, h->v.host, strlen(h->v.host), NULL))
+	if (host_is_wildcard(&row->host) &&
+		leak_find(call_guarded(call), h->v.host, strlen(h->v.host), NULL))
 		return refuse_leak(no, row);
 	if (leak_empty(h->guard))
 		return 0;
-	if (!leak_find(h->guard, in->raw, in->raw_len, NULL) &&
-		!(has_percent(&in->head.target) && leaks_decoded(h->guard, &in->head.target)))
+	if (!leak_find(h->guard, in->raw, in->raw_len, NULL))
 		return 0;
 	bool own = !in->c->tls && !row->host.plain && row->key >= 0;
 	if (!own || leak_find(h->row->guard, in->raw, in->raw_len, NULL))

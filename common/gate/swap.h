@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "gate/leak.h"
+#include "guard/leak.h"
 
 #include <stddef.h>
 
@@ -26,7 +26,7 @@ int swap_standin(const void *value, size_t n, char *out, struct err *e);
 /*
  * A header's value, or a request target, into out with every stand-in replaced; also inside
  * "Basic ..." credentials when name is given. l holds the stand-ins with the values as their
- * replacements (LEAK_PLAIN). How many were replaced, -1 without memory.
+ * replacements. How many were replaced, -1 without memory.
  */
 int swap_text(const struct leak *l, const char *name, size_t name_len, const char *p, size_t n,
 	struct buf *out);

@@ -97,36 +97,6 @@ static void check_result(struct going *g, struct yield *y)
 		fail(y, RUN_FAILED, "the result holds the expert's code");
 }
 
-struct blanking {
-	const struct going *g;
-	struct strv *names; /* of the keys found */
-};
-
-static int blank_text(void *ctx, struct buf *text)
-{
-	const struct blanking *w = ctx;
-	return guard_blank(&w->g->guard, w->g->r->buyer != NULL, text, w->names);
-}
-
-/* What is escaped twice shows only in the texts themselves; nothing is rewritten without a hit. */
-static int blank_texts(struct going *g, struct buf *b, struct strv *names)
-{
-	struct err none = {0};
-	STRV_AUTO more = {0};
-	JSON_AUTO v = json_parse("result", buf_str(b), b->len, &none);
-	JSON_AUTO clean = v ? json_map_texts(v, blank_text, &(struct blanking){g, &more}) : NULL;
-	if (!clean)
-		return -1;
-	if (!more.n)
-		return 0;
-	for (size_t i = 0; i < more.n; i++)
-		if (!strv_has(names, more.v[i]))
-			strv_add(names, more.v[i]);
-	buf_clear(b);
-	json_to_buf(clean, b);
-	return buf_failed(b) ? -1 : 0;
-}
-
 /* Blanks keys in the result; where that leaves no JSON (a key among numbers), all of it goes. */
 static int blank_result(struct going *g)
 {
@@ -144,8 +114,6 @@ static int blank_result(struct going *g)
 			buf_adds(b, "\"[withheld]\"");
 		else
 			buf_addf(b, "\"[EV_KEYS:%s]\"", names.v[0]);
-	} else if (json && blank_texts(g, b, &names) < 0) {
-		return -1;
 	}
 	for (size_t i = 0; i < names.n; i++)
 		strv_addf(&g->leaks, "the result held the value of EV_KEYS['%s']", names.v[i]);

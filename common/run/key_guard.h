@@ -1,21 +1,20 @@
 /*
  * Keeps the values of keys out of what a run hands over: finds them in results, artifacts and
  * names, blanks them in results, scrubs them from logs. Built for one call from its keys and, in a
- * session, those of the calls before, which the code may have kept. What code transforms freely
- * passes.
+ * session, those of the calls before, which the code may have kept.
  */
 #ifndef EVCTL_RUN_KEY_GUARD_H
 #define EVCTL_RUN_KEY_GUARD_H
 
 #include "base/buf.h"
-#include "gate/leak.h"
+#include "guard/leak.h"
 #include "run/keys.h"
 
 struct guard {
 	struct leak *found; /* values long enough to be told from chance */
-	struct leak *lines; /* the same in base64 alone, which may be broken into lines */
 	struct leak *logs;  /* shorter ones too: a log is scrubbed rather more than less */
 	char (*names)[65];
+	bool *guarded;
 	size_t n;
 };
 #define GUARD_AUTO __attribute__((cleanup(guard_free))) struct guard
@@ -29,8 +28,7 @@ void guard_free(struct guard *g);
 const char *guard_find(const struct guard *g, const void *p, size_t n);
 /*
  * Replaces each value in b by "[EV_KEYS:NAME]", or by "[withheld]" for a buyer. The names hit are
- * added to names once each. Of base64 in lines, as in mail, all of b is replaced. 0, or -1 without
- * memory (b is then empty).
+ * added to names once each. 0, or -1 without memory (b is then empty).
  */
 int guard_blank(const struct guard *g, bool buyer, struct buf *b, struct strv *names);
 /* In place, keeping the length. */

@@ -3,7 +3,7 @@
  * what the whole text gives, wherever it is cut; a guard lets nothing of a secret out; replacing
  * leaves nothing to be found, and the length alone.
  */
-#include "gate/leak.h"
+#include "guard/leak.h"
 #include "gate/swap.h"
 
 #include <stdint.h>
@@ -44,7 +44,7 @@ static void check(
 	must(copy != NULL);
 	memcpy(copy, text, n);
 	bool found = leak_find(l, text, n, NULL);
-	size_t hits = leak_replace(l, copy, n);
+	ssize_t hits = leak_replace(l, copy, n);
 	must(found == (hits > 0));
 	must(stream(l, text, n, cuts, ncuts, 0, &out) == 0 && out.len == n);
 	must(n == 0 || memcmp(out.data, copy, n) == 0);
@@ -65,7 +65,7 @@ static void check_swap(const char *value, size_t n, const char *text, size_t len
 	if (swap_standin(value, n, standin, &e) == 0) {
 		must(strlen(standin) == n && memcmp(standin, value, n) != 0);
 		struct leak *l = leak_new();
-		must(l && leak_add(l, 0, standin, n, value, LEAK_PLAIN) == 0 && leak_seal(l) == 0);
+		must(l && leak_add(l, 0, standin, n, value) == 0 && leak_seal(l) == 0);
 		struct buf out = {0}, in = {0};
 		buf_add(&in, text, len);
 		buf_add(&in, standin, n);
@@ -94,8 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *v = (const char *)data + head, *text = v + a + b;
 	size_t len = n - head - a - b;
 	struct leak *l = leak_new();
-	must(l && leak_add(l, 0, v, a, NULL, LEAK_ALL) == 0);
-	must(leak_add(l, 1, v + a, b, NULL, LEAK_RAW | LEAK_HEX) == 0 && leak_seal(l) == 0);
+	must(l && leak_add(l, 0, v, a, NULL) == 0);
+	must(leak_add(l, 1, v + a, b, NULL) == 0 && leak_seal(l) == 0);
 	check(l, text, len, cuts, ncuts);
 	check(l, v, a + b + len, cuts, ncuts); /* the values themselves are in this one */
 	leak_free(&l);
