@@ -2,6 +2,8 @@
 
 /* Functions that end in a call of one another are not followed further than this. */
 #define MAX_CALLS 3
+/* Statements that are looked at behind a handler. */
+#define MAX_STEPS 200
 
 static enum leave leave_at(struct scan *s, struct seq body, struct scope *scope, int calls);
 
@@ -138,6 +140,75 @@ void leave_assume(struct here *h, struct node *n)
 		if (then == LEAVE_NOT)
 			return;
 	}
+}
+
+/* What a handler leads to */
+
+enum { RETURNS = 1, BREAKS = 2, RAISES = 4 };
+
+struct ways {
+	int found;
+	uint32_t steps;
+};
+
+static void find_ways(struct node *n, void *arg)
+{
+	struct ways *l = arg;
+
+	if (++l->steps > MAX_STEPS)
+		l->found |= RETURNS;
+	else if (n->kind == S_RETURN)
+		l->found |= RETURNS;
+	else if (n->kind == S_BREAK)
+		l->found |= BREAKS;
+	else if (n->kind == S_RAISE)
+		l->found |= RAISES;
+	else if (n->kind == X_HANDLER || n->kind == X_CASE ||
+		 (n->kind >= S_IF && n->kind <= S_MATCH))
+		ast_each(n, find_ways, l);
+}
+
+static int ways_of(struct ways *l, struct node **v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && !(l->found & RETURNS); i++)
+		find_ways(v[i], l);
+	return l->found & (RETURNS | BREAKS);
+}
+
+static struct seq loop_body(const struct node *n)
+{
+	if (n && n->kind == S_FOR)
+		return n->loop.body;
+	return n && n->kind == S_WHILE ? n->cond.body : (struct seq){0};
+}
+
+bool leave_in_the_end(const struct here *h, struct seq handler)
+{
+	struct ways l = {0};
+	bool again = false; /* around a loop, until it raises */
+
+	if (ways_of(&l, handler.v, handler.n))
+		return false;
+	for (const struct standing *b = h->block; b; b = b->up) {
+		struct seq rest = {b->of.v + b->at + 1, b->of.n - b->at - 1};
+		struct node *around = b->up ? b->up->of.v[b->up->at] : NULL;
+		if (ways_of(&l, rest.v, rest.n))
+			return false;
+		if (leave_of(h->s, rest, h->scope) == LEAVE_GIVES_UP)
+			return true;
+		if (again && rest.n)
+			return false;
+		if (b->of.v == loop_body(around).v) {
+			struct seq other =
+				around->kind == S_FOR ? around->loop.orelse : around->cond.orelse;
+			if (ways_of(&l, b->of.v, b->at))
+				return false;
+			if (leave_of(h->s, other, h->scope) == LEAVE_GIVES_UP)
+				return true;
+			again = again || l.found & RAISES;
+		}
+	}
+	return again;
 }
 
 /* What code gives up without */

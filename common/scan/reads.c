@@ -478,7 +478,8 @@ static struct here inside(const struct here *h, struct scope *scope)
 	struct here in = *h;
 
 	in.scope = scope;
-	in.caught = false;
+	in.caught = in.tried = false;
+	in.block = NULL;
 	return in;
 }
 
@@ -700,6 +701,18 @@ static void note_caught(struct here *h, int what)
 	h->caught |= (what & CATCHES_KEY) != 0;
 }
 
+/* CATCHES_KEY where a handler for it leads to giving up. */
+static int gives_up(struct here *in, struct seq handler)
+{
+	enum leave leave = leave_of(in->s, handler, in->scope);
+
+	if (leave == LEAVE_NOT && leave_in_the_end(in, handler)) {
+		in->tried = true;
+		return CATCHES_KEY;
+	}
+	return leave == LEAVE_GIVES_UP ? CATCHES_KEY : 0;
+}
+
 static void try_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
@@ -710,9 +723,8 @@ static void try_stmt(struct here *h, struct node *n)
 		struct node *c = n->try.handlers.v[i];
 		int what = catches(h, c->handler.type) & ~taken;
 		taken |= what & CATCHES_KEY;
-		if (what & CATCHES_KEY &&
-			leave_of(h->s, c->handler.body, h->scope) == LEAVE_GIVES_UP)
-			what &= ~CATCHES_KEY;
+		if (what & CATCHES_KEY)
+			what &= ~gives_up(&in, c->handler.body);
 		note_caught(&in, what);
 	}
 	body(&in, n->try.body);
@@ -952,9 +964,12 @@ static void stmt(struct here *h, struct node *n)
 /* What is known behind an 'if' is known to the end of its block. */
 static void body(struct here *h, struct seq stmts)
 {
+	struct standing block = {.of = stmts, .up = h->block};
 	struct here in = *h;
 
+	in.block = &block;
 	for (uint32_t i = 0; i < stmts.n; i++) {
+		block.at = i;
 		stmt(&in, stmts.v[i]);
 		if (stmts.v[i]->kind == S_IF && i + 1 < stmts.n)
 			leave_assume(&in, stmts.v[i]);

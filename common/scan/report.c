@@ -30,12 +30,17 @@ void report_dynamic(struct here *h, const struct node *n, const char *why)
 		(struct scan_dynamic){h->file->name, (int)n->line, why, NULL};
 }
 
+/* Another round may try another key. */
+static bool is_caught(const struct here *h, const struct texts *keys)
+{
+	return h->caught || (h->tried && (keys->unknown || keys->of.n > 1));
+}
+
 static bool is_required(struct here *h, struct node *key, const struct text *value, bool required)
 {
 	enum without without = guard_of(h, key, value);
 
-	return without == WITHOUT_GIVES_UP ||
-	       (without == WITHOUT_UNKNOWN && required && !h->caught);
+	return without == WITHOUT_GIVES_UP || (without == WITHOUT_UNKNOWN && required);
 }
 
 void report_read(struct here *h, struct node *key, uint32_t line, bool required)
@@ -43,6 +48,7 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 	struct scan *s = h->s;
 	struct texts t = key_values(s, key, h->scope, h->loop);
 
+	required = required && !is_caught(h, &t);
 	if (t.unknown && helper_need(h, key, is_required(h, key, NULL, required)))
 		return;
 	if (t.unknown) {

@@ -336,6 +336,13 @@ struct display key_display(struct scan *s, struct node *n, struct scope *scope, 
 /* All values of a key expression; .unknown if they cannot be told. */
 struct texts key_values(struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
 
+/* A block of statements, and which of them a walk is in. */
+struct standing {
+	struct seq of;
+	uint32_t at;
+	const struct standing *up;
+};
+
 /* Where a walk over the trees is, and what holds there. */
 struct here {
 	struct scan *s;
@@ -347,6 +354,8 @@ struct here {
 	const struct var *copy; /* of EV_KEYS that is read here, not itself */
 	uint8_t helpers;	/* that are between the code here and the read spoken of */
 	bool caught;		/* a KeyError is caught around here */
+	bool tried;		/* one is caught, but only to try again and give up in the end */
+	const struct standing *block; /* within the function */
 };
 
 /* guard.c: what tests say of keys */
@@ -373,6 +382,9 @@ enum leave leave_of(struct scan *s, struct seq body, struct scope *scope);
 bool leave_may_give_up(struct seq body);
 /* What holds behind an 'if' that some of its branches leave. */
 void leave_assume(struct here *h, struct node *n);
+/* Whether code gives up in the end, perhaps after some rounds, that goes on behind a handler of the
+ * statement h is in. */
+bool leave_in_the_end(const struct here *h, struct seq handler);
 /* Marks (NODE_DEMANDED) the calls of EV_KEYS.get() whose result the code gives up without. */
 void leave_find_demands(struct scan *s);
 
