@@ -10,6 +10,7 @@ A file of experts/ is one expert: what it is, lines "field: value", and its file
     refused: INPUT                               what is told apart as a wrong input, before anything starts
     required: KEY HOST                         a key, and the host that it is bound to
     optional: KEY HOST                         one that the code goes on without
+    spare: KEY HOST                            one that stands behind a value of the code's own
     dynamic: KEY HOST                          one whose name cannot be told from the code
     host: HOST                                 one that needs no key
     bring: MODULE...                           packages of this system, as pip install --target leaves them
@@ -34,7 +35,7 @@ from tap import T
 
 EXPERTS = Path(__file__).resolve().parent / "experts"
 SYSTEM = Path("/usr/lib/python3/dist-packages")
-KINDS = {"required": "red", "optional": "amber", "dynamic": "amber"}  # and the verdict without the key
+KINDS = {"required": "red", "optional": "amber", "spare": "green", "dynamic": "amber"}  # and the verdict without the key
 
 
 def value_of(key):
@@ -80,6 +81,9 @@ class Expert:
 
     def take_optional(self, text):
         self.take_key("optional", text)
+
+    def take_spare(self, text):
+        self.take_key("spare", text)
 
     def take_dynamic(self, text):
         self.take_key("dynamic", text)
