@@ -74,12 +74,13 @@ static int print(const struct invocation *in, const struct judge *js, struct err
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static bool any_names(const struct invocation *in)
+/* NULL: all are directories. */
+static const char *first_name(const struct invocation *in)
 {
 	for (size_t i = 0; i < in->args.n; i++)
 		if (!judge_is_dir(in->args.v[i]))
-			return true;
-	return false;
+			return in->args.v[i];
+	return NULL;
 }
 
 /* Directories alone can be judged without a state, and then nothing is bound. */
@@ -87,17 +88,22 @@ static int open_state(
 	const struct invocation *in, struct judge *js, struct state *st, struct err *e)
 {
 	struct err quiet = {0};
+	const char *name = first_name(in);
 	if (cli_place(in, &js->place, e) < 0)
 		return -1;
 	STR_AUTO path = state_place_path(&js->place, "state.db", &quiet);
-	if (!any_names(in) && (!path || !file_exists(path))) {
+	bool none = !path || !file_exists(path);
+	if (!name && none) {
 		if (in->common.state)
 			say_note(in, "there is no state in '%s': no host supplies anything",
 				in->common.state);
 		return 0;
 	}
-	if (state_open(st, &js->place, STATE_READ, e) < 0)
+	if (state_open(st, &js->place, STATE_READ, e) < 0) {
+		if (name && none)
+			judge_hint_path(name, e);
 		return -1;
+	}
 	js->st = st;
 	return 0;
 }

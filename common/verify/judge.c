@@ -31,6 +31,17 @@ static bool has_python(const struct tree *t)
 	return false;
 }
 
+/* The hint of what is missing says how to begin; it suits a directory that is empty. */
+static int no_python(const struct judged *j, struct err *e)
+{
+	if (!j->v.t.n)
+		return err_set(e, ERR_NOTFOUND,
+			"no " MANIFEST_FILE " in '%s': the directory is empty", j->v.dir);
+	err_set(e, ERR_NOTFOUND, "no " MANIFEST_FILE " in '%s', and no Python code", j->v.dir);
+	return err_hint(
+		e, "give the directory that holds the code, or write a tool's .py file there");
+}
+
 /*
  * A directory of code that is no expert yet is judged as it is: any of its files may be run. 1 it
  * is such a one, 0 it isn't, -1 error.
@@ -43,7 +54,7 @@ static int read_bare(struct judged *j, struct err *e)
 	if (tree_load(&j->v.t, fd, j->v.dir, NULL, e) < 0)
 		return -1;
 	if (!has_python(&j->v.t))
-		return 0;
+		return no_python(j, e);
 	char shown[TEXT_SHOWN_MAX];
 	const char *slash = strrchr(j->v.dir, '/');
 	j->v.name = strdup(text_shown(slash ? slash + 1 : j->v.dir, shown));
@@ -61,6 +72,8 @@ static int read_dir(const struct state_place *place, struct judged *j, struct er
 			return -1;
 		struct err bare = {0};
 		int r = read_bare(j, &bare);
+		if (r < 0 && !*bare.hint)
+			memcpy(bare.hint, e->hint, sizeof bare.hint);
 		if (r < 0)
 			*e = bare;
 		if (r > 0)
@@ -111,6 +124,35 @@ bool judge_is_dir(const char *s)
 	return strchr(s, '/') || strcmp(s, ".") == 0;
 }
 
+static bool is_file(const char *path)
+{
+	struct stat s;
+	return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+static int refuse_file(const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	STR_AUTO dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	BUF_AUTO word = {0};
+	err_clear(e);
+	err_set(e, ERR_USAGE, "'%s' is a file, and an expert is a directory", path);
+	buf_addword(&word, dir ? dir : ".");
+	if (!dir || !text_is_clean(dir, strlen(dir), false))
+		return -1;
+	return err_hint(e, "evctl-verify %s", buf_str(&word));
+}
+
+void judge_hint_path(const char *name, struct err *e)
+{
+	BUF_AUTO word = {0};
+	buf_addword(&word, name);
+	if (is_file(name))
+		refuse_file(name, e);
+	else if (file_exists(name) && text_is_clean(name, strlen(name), false))
+		err_hint(e, "for the directory: evctl-verify ./%s", buf_str(&word));
+}
+
 /* Before the scan: which directory, or which snapshot. */
 static int prepare(struct judge *js, struct judged *j, bool published)
 {
@@ -121,14 +163,16 @@ static int prepare(struct judge *js, struct judged *j, bool published)
 		err_set(e, ERR_USAGE, "'--published' takes experts, not directories");
 		return err_hint(e, "evctl-expert list");
 	}
+	if (j->is_dir && is_file(j->given))
+		return refuse_file(j->given, e);
 	if (j->is_dir)
 		return 0;
 	j->registered = true;
 	if (published)
 		return expert_load_meta(js->st, j->given, EXPERT_PUBLISHED, &j->v, e);
 	if (expert_find(js->st, j->given, &x, e) < 0) {
-		if (e->code == ERR_NOTFOUND && access(j->given, F_OK) == 0)
-			err_hint(e, "for the directory: evctl-verify ./%s", j->given);
+		if (e->code == ERR_NOTFOUND)
+			judge_hint_path(j->given, e);
 		return -1;
 	}
 	j->v = (struct expert_view){.id = x.id, .name = x.name, .dir = x.dir};

@@ -33,6 +33,9 @@ struct judge {
 void judge_free(struct judge *j);
 /* Whether an argument means a directory: it has a '/', or is '.'. */
 bool judge_is_dir(const char *s);
+/* For a name that is no expert's, with its error: how to judge the directory or file of that name.
+ */
+void judge_hint_path(const char *name, struct err *e);
 /* place and st are set. What cannot be judged has its error; -1 without memory only. */
 int judge_all(struct judge *js, const struct strv *given, bool published, struct err *e);
 /* ERR_FINDINGS where a verdict is red, or amber and strict; 0 otherwise. */

@@ -45,7 +45,24 @@ with T() as t:
     t.fails(9, "a name needs a state", "evctl-verify", "crm-helper", hint="evctl init")
     t.fails(3, "no such directory", "evctl-verify", "./nothing")
     (t.dir / "empty").mkdir()
-    t.fails(3, "an empty directory", "evctl-verify", f"{t.dir}/empty/", says="no expert.yaml")
+    t.fails(3, "an empty directory", "evctl-verify", f"{t.dir}/empty/", says="no expert.yaml",
+            hint="printf ")
+    r = verify(f"{t.dir}/empty")
+    t.ok("the directory is empty" in r.err and r.err.endswith(f" > {t.dir}/empty/expert.yaml\n"),
+         "and says that it is empty, and how to begin", r)
+    (t.dir / "prose").mkdir()
+    (t.dir / "prose" / "notes.txt").write_text("x = EV_KEYS['K']\n")
+    t.fails(3, "a directory without Python", "evctl-verify", f"{t.dir}/prose/", says="no Python code",
+            hint="give the directory that holds the code")
+    (t.dir / "prose" / "t.py").write_text("x = 1\n")
+    t.fails(2, "a file by its path", "evctl-verify", f"{t.dir}/prose/t.py", says="is a file",
+            hint=f"evctl-verify {t.dir}/prose/")
+    r = verify("t.py", cwd=t.dir / "prose")
+    t.ok(r.code == 2 and "'t.py' is a file" in r.err and "hint: evctl-verify .\n" in r.err,
+         "a file by its name, without a state", r)
+    r = verify("prose", cwd=t.dir)
+    t.ok(r.code == 9 and "evctl-verify ./prose" in r.err, "a directory's name alone, without a state", r)
+    t.good("evctl-verify", f"{t.dir}/prose/")
     t.fails(2, "no argument", "evctl-verify")
 
     # -- green with nothing to read, and the kinds of findings
@@ -154,6 +171,9 @@ with T() as t:
     r = verify("crm-helper-src", cwd=t.dir)
     t.ok(r.code == 3 and "evctl-verify ./crm-helper-src" in r.err,
          "a directory's name alone is an expert's; the hint says how to name the directory", r)
+    r = verify("t.py", cwd=t.dir / "prose")
+    t.ok(r.code == 2 and "'t.py' is a file" in r.err and "hint: evctl-verify .\n" in r.err,
+         "a file's name alone is a file's", r)
     twin = t.expert("twin", {"leads.py": "k = EV_KEYS['CRM_KEY']\n"},
                     yaml("twin", ("count", "leads.py"), more="hosts: [api.crm.example, gone.example]\n"))
     r = verify(f"{twin}/")
