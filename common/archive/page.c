@@ -269,7 +269,7 @@ int page_gallery(
 /* A buyer learns how many files were withheld; names and reasons are the owner's. */
 static int add_withheld(json_t *page, const struct view *v, const char *run, struct err *e)
 {
-	json_t *files = gallery_withheld(v->st, run, e);
+	json_t *files = run_withheld(v->st, run, e);
 	size_t n = json_array_size(files);
 	if (!files)
 		return -1;

@@ -61,6 +61,13 @@ int64_t json_int_of(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
+json_t *json_take_first(json_t *array)
+{
+	json_t *first = json_incref(json_array_get(array, 0));
+	json_decref(array);
+	return first;
+}
+
 bool json_array_has(const json_t *array, const char *word)
 {
 	size_t i;

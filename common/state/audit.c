@@ -107,20 +107,8 @@ int64_t audit_last(struct state *st)
 
 json_t *audit_list(struct state *st, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT seq, at, actor, action, object, detail FROM audit ORDER BY seq", "");
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		char when[24];
-		json_array_append_new(rows,
-			json_pack("{s:I,s:s,s:s,s:s,s:s,s:o}", "seq", (json_int_t)col_int(q, 0),
-				"at", clock_text(col_int(q, 1), when, sizeof when), "actor",
-				col_text(q, 2), "action", col_text(q, 3), "object", col_text(q, 4),
-				"detail", json_loads(col_text(q, 5), JSON_DECODE_ANY, NULL)));
-	}
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return db_rows(st->db, e,
+		"SELECT seq, at AS 'at:time', actor, action, object, detail AS 'detail:json' "
+		"FROM audit ORDER BY seq",
+		"");
 }

@@ -225,55 +225,17 @@ void host_scope(struct buf *b, const char *text, const struct host *h)
 		r->ca ? " ca" : "");
 }
 
-static json_t *experts_of(struct state *st, int64_t id, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT x.name FROM attachments a JOIN experts x ON x.id = a.expert "
-		"WHERE a.host = ? ORDER BY x.name",
-		"i", id);
-	json_t *a = json_array();
-	while (q && query_step(q, e) > 0)
-		json_array_append_new(a, json_string(col_text(q, 0)));
-	return a;
-}
-
-static json_t *row_of(struct state *st, struct query *q, struct err *e)
-{
-	BOUND_HOST_AUTO b = {0};
-	char created[24], text[HOST_TEXT_MAX];
-	if (bound_host_read(q, &b, e) < 0)
-		return NULL;
-	const struct host *h = &b.host;
-	host_text(h, text);
-	return json_pack("{s:s,s:s?,s:s,s:o,s:s,s:i,s:b,s:b,s:s?,s:b,s:o,s:s}", "host", text,
-		"credential", b.credential_name, "note", b.credential ? "" : "egress only", "flags",
-		host_flags(h, b.credential != 0), "name", h->name, "port", (int)h->port, "plain",
-		(int)h->plain, "allow_private", (int)h->route.allow_private, "connect_to",
-		h->route.connect_to, "ca", (int)(h->route.ca != NULL), "experts",
-		experts_of(st, col_int(q, 12), e), "created",
-		clock_text(col_int(q, 13), created, sizeof created));
-}
-
 json_t *host_list(struct state *st, const struct bound_host *only, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " BOUND_HOST_COLUMNS ", id, created FROM host_view "
+	return db_rows(st->db, e,
+		"SELECT text AS host, credential_name AS credential, "
+		"iif(credential IS NULL, 'egress only', '') AS note, flags AS 'flags:json', name, "
+		"port, plain AS 'plain:bool', allow_private AS 'allow_private:bool', connect_to, "
+		"ca IS NOT NULL AS 'ca:bool', (SELECT json_group_array(name) FROM (SELECT x.name "
+		"FROM attachments a JOIN experts x ON x.id = a.expert WHERE a.host = h.id "
+		"ORDER BY 1)) AS 'experts:json', created AS 'created:time' FROM host_view h "
 		"WHERE ?1 = 0 OR id = ?1 ORDER BY name, port",
 		"i", only ? only->id : (int64_t)0);
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		json_t *row = row_of(st, q, e);
-		if (!row) {
-			r = -1;
-			break;
-		}
-		json_array_append_new(rows, row);
-	}
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
 }
 
 json_t *host_named(struct state *st, const char *text, struct err *e)

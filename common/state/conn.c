@@ -24,9 +24,8 @@ void conn_free(struct conn *c)
 	*c = (struct conn){0};
 }
 
-#define COLUMNS                                                                                   \
-	"id, version, name, env, auth, allow_private, connect_to, ca, has_value, length, hosts, " \
-	"tail, created, changed"
+#define COLUMNS \
+	"id, version, name, env, auth, allow_private, connect_to, ca, has_value, length, hosts"
 
 /* The row's texts, which the query's next step would take away. */
 static int read_row(struct query *q, struct conn *c, struct err *e)
@@ -454,14 +453,10 @@ int conn_key(struct state *st, const struct conn *c, const struct expert *x, boo
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static json_t *texts(struct state *st, int64_t id, const char *sql, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e, sql, "i", id);
-	json_t *a = json_array();
-	while (q && query_step(q, e) > 0)
-		json_array_append_new(a, json_string(col_text(q, 0)));
-	return a;
-}
+/* Of the connection c. */
+#define GRANTS                                                                              \
+	"SELECT x.name AS expert, g.payer FROM grants g JOIN experts x ON x.id = g.expert " \
+	"WHERE g.connection = c.id ORDER BY 1"
 
 json_t *conn_grants(struct state *st, int64_t conn_id, struct err *e)
 {
@@ -471,87 +466,31 @@ json_t *conn_grants(struct state *st, int64_t conn_id, struct err *e)
 		"i", conn_id);
 }
 
-static json_t *rows_of(struct state *st, struct query *q,
-	json_t *(*row)(struct state *, struct query *, struct err *), struct err *e)
-{
-	json_t *rows = json_array(), *one = rows;
-	int r = -1;
-	while (one && q && (r = query_step(q, e)) > 0)
-		if ((one = row(st, q, e)))
-			json_array_append_new(rows, one);
-	if (one && r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
-}
-
-static json_t *hosts_of(const struct conn *c)
-{
-	json_t *a = json_array();
-	for (size_t i = 0; i < c->hosts.n; i++)
-		json_array_append_new(a, json_string(c->hosts.v[i]));
-	return a;
-}
-
-static json_t *flags_of(const struct conn *c)
-{
-	const struct host any = {.name = "", .route = c->route};
-	return host_flags(&any, false);
-}
-
-static json_t *conn_row(struct state *st, struct query *q, struct err *e)
-{
-	CONN_AUTO c = {0};
-	char mask[32], created[24], changed[24];
-	if (read_row(q, &c, e) < 0)
-		return NULL;
-	json_t *flags = flags_of(&c);
-	if (c.has_value && c.length < CRED_SHORT)
-		json_array_append_new(flags, json_string("! short"));
-	if (!c.has_value)
-		json_array_append_new(flags, json_string("no key"));
-	secret_mask(mask, col_text(q, 11));
-	return json_pack("{s:s,s:o,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:b,s:s?,s:b,s:I,s:s,s:s}", "name",
-		c.name, "hosts", hosts_of(&c), "env", c.env, "auth", c.auth, "hint",
-		c.has_value ? json_string(mask) : json_null(), "flags", flags, "experts",
-		texts(st, c.id,
-			"SELECT x.name || ' (' || g.payer || ')' FROM grants g JOIN experts x "
-			"ON x.id = g.expert WHERE g.connection = ? ORDER BY x.name",
-			e),
-		"grants", conn_grants(st, c.id, e), "supplied",
-		texts(st, c.id,
-			"SELECT v.buyer || ' for ' || x.name FROM connection_values v JOIN experts "
-			"x ON x.id = v.expert WHERE v.connection = ? ORDER BY x.name, v.buyer",
-			e),
-		"allow_private", (int)c.route.allow_private, "connect_to", c.route.connect_to, "ca",
-		(int)(c.route.ca != NULL), "version", (json_int_t)c.version, "created",
-		clock_text(col_int(q, 12), created, sizeof created), "changed",
-		clock_text(col_int(q, 13), changed, sizeof changed));
-}
-
 json_t *conn_list(struct state *st, const char *name, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " COLUMNS " FROM conn_view WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
-		"s", name);
-	return rows_of(st, q, conn_row, e);
-}
-
-static json_t *granted_row(struct state *st, struct query *q, struct err *e)
-{
-	(void)st;
-	CONN_AUTO c = {0};
-	if (read_row(q, &c, e) < 0)
-		return NULL;
-	return json_pack("{s:s,s:s,s:o,s:s,s:o}", "name", c.name, "env", c.env, "hosts",
-		hosts_of(&c), "payer", col_text(q, 14), "flags", flags_of(&c));
+	return db_rows(st->db, e,
+		"SELECT name, hosts AS 'hosts:json', env, auth, "
+		"iif(has_value, '" SECRET_MASK "' || tail, NULL) AS hint, "
+		"(SELECT json_group_array(flag) FROM (SELECT value AS flag FROM json_each(flags) "
+		"UNION ALL SELECT '! short' WHERE has_value AND length < ?2 "
+		"UNION ALL SELECT 'no key' WHERE NOT has_value)) AS 'flags:json', "
+		"(SELECT json_group_array(expert || ' (' || payer || ')') FROM (" GRANTS ")) "
+		"AS 'experts:json', (SELECT json_group_array(json_object('expert', expert, "
+		"'payer', payer)) FROM (" GRANTS ")) AS 'grants:json', "
+		"(SELECT json_group_array(buyer || ' for ' || name) FROM (SELECT v.buyer, x.name "
+		"FROM connection_values v JOIN experts x ON x.id = v.expert "
+		"WHERE v.connection = c.id ORDER BY x.name, v.buyer)) AS 'supplied:json', "
+		"allow_private AS 'allow_private:bool', connect_to, ca IS NOT NULL AS 'ca:bool', "
+		"version, created AS 'created:time', changed AS 'changed:time' "
+		"FROM conn_view c WHERE ?1 IS NULL OR name = ?1 ORDER BY name",
+		"si", name, (int64_t)CRED_SHORT);
 }
 
 json_t *conn_list_of(struct state *st, int64_t expert_id, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " COLUMNS ", g.payer FROM grants g JOIN conn_view c "
-		"ON c.id = g.connection WHERE g.expert = ? ORDER BY c.name",
+	return db_rows(st->db, e,
+		"SELECT c.name, c.env, c.hosts AS 'hosts:json', g.payer, c.flags AS 'flags:json' "
+		"FROM grants g JOIN conn_view c ON c.id = g.connection WHERE g.expert = ? "
+		"ORDER BY c.name",
 		"i", expert_id);
-	return rows_of(st, q, granted_row, e);
 }

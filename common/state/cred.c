@@ -240,26 +240,18 @@ int cred_agreed(struct state *st, int64_t cred_id, int64_t expert_id, const char
 		"WHERE credential = ? AND expert = ? AND buyer = ? AND value IS NOT NULL",
 		"iis", cred_id, expert_id, buyer);
 	int r = q ? query_step(q, e) : -1;
-	*scope = r > 0 ? json_loads(col_text(q, 0), 0, NULL) : NULL;
+	*scope = r > 0 ? col_json(q, 0) : NULL;
 	return r;
 }
 
 json_t *cred_supplied(struct state *st, int64_t expert_id, struct err *e)
 {
-	json_t *rows = db_rows(st->db, e,
-		"SELECT c.id AS credential, c.name AS key, b.buyer, b.hosts AS scope "
+	return db_rows(st->db, e,
+		"SELECT c.id AS credential, c.name AS key, b.buyer, b.hosts AS 'scope:json' "
 		"FROM buyer_values b JOIN credentials c ON c.id = b.credential "
 		"WHERE b.expert = ? AND b.value IS NOT NULL AND c.payer = 'buyer' "
 		"ORDER BY b.buyer, c.name",
 		"i", expert_id);
-	size_t i;
-	json_t *row;
-	json_array_foreach(rows, i, row)
-	{
-		json_t *scope = json_loads(json_text_of(row, "scope"), 0, NULL);
-		json_object_set_new(row, "scope", scope ? scope : json_null());
-	}
-	return rows;
 }
 
 int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,
@@ -292,47 +284,19 @@ int cred_withdraw(struct state *st, const struct cred *c, const char *expert, co
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static json_t *flags_of(bool sealed, bool has_value, int64_t length)
-{
-	json_t *flags = json_array();
-	if (sealed)
-		json_array_append_new(flags, json_string("sealed"));
-	if (has_value && length < CRED_SHORT)
-		json_array_append_new(flags, json_string("! short"));
-	return flags;
-}
-
-static json_t *cred_row(struct query *q)
-{
-	char mask[32], created[24], changed[24];
-	bool has_value = col_int(q, 4), buyer = strcmp(col_text(q, 1), "buyer") == 0;
-	json_t *hosts = col_null(q, 8) ? json_array() : json_loads(col_text(q, 8), 0, NULL);
-	const char *note = json_array_size(hosts) ? "" : "No hosts bound yet";
-	secret_mask(mask, col_text(q, 3));
-	return json_pack("{s:s,s:s,s:b,s:o,s:o,s:s,s:o,s:I,s:s,s:s}", "name", col_text(q, 0),
-		"payer", col_text(q, 1), "sealed", (int)col_int(q, 2), "hint",
-		has_value && !buyer ? json_string(mask) : json_null(), "hosts", hosts, "note", note,
-		"flags", flags_of(col_int(q, 2), has_value, col_int(q, 5)), "version",
-		(json_int_t)col_int(q, 9), "created", clock_text(col_int(q, 6), created, 24),
-		"changed", clock_text(col_int(q, 7), changed, 24));
-}
-
 json_t *cred_list(struct state *st, const char *name, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT c.name, c.payer, c.sealed, c.tail, c.value IS NOT NULL, c.length, "
-		"c.created, c.changed, h.texts, c.version FROM credentials c "
-		"LEFT JOIN (SELECT credential, json_group_array(text) AS texts FROM (SELECT "
-		"credential, text FROM host_view WHERE credential IS NOT NULL ORDER BY name, port) "
-		"GROUP BY credential) h ON h.credential = c.id "
+	return db_rows(st->db, e,
+		"SELECT c.name, payer, sealed AS 'sealed:bool', "
+		"iif(payer = 'stored' AND value IS NOT NULL, '" SECRET_MASK "' || tail, NULL) "
+		"AS hint, coalesce(h.texts, '[]') AS 'hosts:json', "
+		"iif(h.texts IS NULL, 'No hosts bound yet', '') AS note, "
+		"(SELECT json_group_array(flag) FROM (SELECT 'sealed' AS flag WHERE sealed "
+		"UNION ALL SELECT '! short' WHERE value IS NOT NULL AND length < ?2)) "
+		"AS 'flags:json', version, created AS 'created:time', changed AS 'changed:time' "
+		"FROM credentials c LEFT JOIN (SELECT credential, json_group_array(text) AS texts "
+		"FROM (SELECT credential, text FROM host_view WHERE credential IS NOT NULL "
+		"ORDER BY name, port) GROUP BY credential) h ON h.credential = c.id "
 		"WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",
-		"s", name);
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(rows, cred_row(q));
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
+		"si", name, (int64_t)CRED_SHORT);
 }

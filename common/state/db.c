@@ -1,6 +1,7 @@
 #include "state/db.h"
 
-#include "net/host.h"
+#include "base/file.h"
+#include "state/bound_host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,6 +85,29 @@ static void render_host(sqlite3_context *c, int n, sqlite3_value **v)
 	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
 }
 
+/* host_flags(name, plain, allow_private, connect_to, ca, bound) */
+static void render_flags(sqlite3_context *c, int n, sqlite3_value **v)
+{
+	(void)n;
+	BUF_AUTO text = {0};
+	const struct host h = {.name = (const char *)sqlite3_value_text(v[0]),
+		.plain = sqlite3_value_int(v[1]),
+		.route = {.allow_private = sqlite3_value_int(v[2]),
+			.connect_to = (const char *)sqlite3_value_text(v[3]),
+			.ca = (const char *)sqlite3_value_blob(v[4])}};
+	JSON_AUTO flags = host_flags(&h, sqlite3_value_int(v[5]));
+	json_to_buf(flags, &text);
+	sqlite3_result_text(c, buf_str(&text), (int)text.len, SQLITE_TRANSIENT);
+}
+
+static bool add_function(struct db *db, const char *name, int nargs,
+	void (*f)(sqlite3_context *, int, sqlite3_value **))
+{
+	return sqlite3_create_function(db->h, name, nargs,
+		       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, f, NULL,
+		       NULL) == SQLITE_OK;
+}
+
 static int open_handle(struct db **out, const char *path, int flags, struct err *e)
 {
 	struct db *db = calloc(1, sizeof *db);
@@ -91,9 +115,8 @@ static int open_handle(struct db **out, const char *path, int flags, struct err 
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (sqlite3_open_v2(path, &db->h, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
 		    NULL) != SQLITE_OK ||
-		sqlite3_create_function(db->h, "host_text", 2,
-			SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, render_host,
-			NULL, NULL) != SQLITE_OK) {
+		!add_function(db, "host_text", 2, render_host) ||
+		!add_function(db, "host_flags", 6, render_flags)) {
 		fail(db->h, e);
 		db_close(&db);
 		return -1;
@@ -354,27 +377,51 @@ bool col_null(struct query *q, int i)
 	return sqlite3_column_type(q->st, i) == SQLITE_NULL;
 }
 
-static json_t *column_json(struct query *q, int i)
+json_t *col_json(struct query *q, int i)
 {
-	switch (sqlite3_column_type(q->st, i)) {
-	case SQLITE_INTEGER:
-		return json_integer(col_int(q, i));
-	case SQLITE_NULL:
-		return json_null();
-	default:
-		return json_text(col_text(q, i), (size_t)sqlite3_column_bytes(q->st, i));
-	}
+	json_t *tree = col_null(q, i) ? NULL : json_loads(col_text(q, i), JSON_DECODE_ANY, NULL);
+	return tree ? tree : json_null();
 }
 
-static int add_row(json_t *rows, struct query *q)
+static json_t *col_bool(struct query *q, int i)
+{
+	return json_boolean(col_int(q, i));
+}
+
+static json_t *col_time(struct query *q, int i)
+{
+	char text[24];
+	return json_string(clock_text(col_int(q, i), text, sizeof text));
+}
+
+static json_t *column_json(struct query *q, int i, const char *kind)
+{
+	static const struct {
+		const char *kind;
+		json_t *(*make)(struct query *, int);
+	} kinds[] = {{":json", col_json}, {":bool", col_bool}, {":time", col_time}};
+	if (col_null(q, i))
+		return json_null();
+	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+		if (strcmp(kind, kinds[k].kind) == 0)
+			return kinds[k].make(q, i);
+	if (sqlite3_column_type(q->st, i) == SQLITE_INTEGER)
+		return json_integer(col_int(q, i));
+	return json_text(col_text(q, i), (size_t)sqlite3_column_bytes(q->st, i));
+}
+
+json_t *query_row(struct query *q)
 {
 	json_t *row = json_object();
-	if (json_array_append_new(rows, row) < 0)
-		return -1;
-	for (int i = 0; i < sqlite3_column_count(q->st); i++)
-		if (json_object_set_new(row, sqlite3_column_name(q->st, i), column_json(q, i)) < 0)
-			return -1;
-	return 0;
+	for (int i = 0; i < sqlite3_column_count(q->st); i++) {
+		const char *name = sqlite3_column_name(q->st, i);
+		size_t n = strcspn(name, ":");
+		if (json_object_setn_new(row, name, n, column_json(q, i, name + n)) == 0)
+			continue;
+		json_decref(row);
+		return NULL;
+	}
+	return row;
 }
 
 json_t *db_rows(struct db *db, struct err *e, const char *sql, const char *types, ...)
@@ -386,7 +433,7 @@ json_t *db_rows(struct db *db, struct err *e, const char *sql, const char *types
 	json_t *rows = json_array();
 	int r = -1;
 	while (q && (r = query_step(q, e)) > 0)
-		if (add_row(rows, q) < 0) {
+		if (json_array_append_new(rows, query_row(q)) < 0) {
 			r = err_set(e, ERR_FAIL, "out of memory");
 			break;
 		}

@@ -42,6 +42,7 @@ int64_t db_changes(struct db *db);
 /* A statement whose rows are read with query_step(); NULL on error. */
 struct query *db_query(struct db *db, struct err *e, const char *sql, const char *types, ...);
 int query_step(struct query *q, struct err *e); /* 1 a row, 0 no more, -1 error */
+json_t *query_row(struct query *q);		/* the present row, as db_rows() has it */
 void query_free(struct query **q);
 #define QUERY_AUTO __attribute__((cleanup(query_free))) struct query *
 
@@ -50,14 +51,16 @@ int64_t col_int(struct query *q, int i);
 const char *col_text(struct query *q, int i); /* NULL for null */
 const void *col_blob(struct query *q, int i, size_t *n);
 bool col_null(struct query *q, int i);
+json_t *col_json(struct query *q, int i); /* of a text of JSON; null for null and what is none */
 
 /* Appends the first column of every row; a list that memory cut short is an error, not a shorter
  * list. */
 int db_texts(
 	struct db *db, struct err *e, struct strv *out, const char *sql, const char *types, ...);
 /*
- * Every row as an object: the columns' names are its keys, null is null; no blobs. NULL on error,
- * or else an array that is the caller's.
+ * Every row as an object: the columns' names are its keys, null is null; no blobs. A column named
+ * "KEY:bool", "KEY:time" (ms, as clock_text()) or "KEY:json" (a text of it) is that of KEY. NULL on
+ * error, or else an array that is the caller's.
  */
 json_t *db_rows(struct db *db, struct err *e, const char *sql, const char *types, ...);
 /* One number of the first row; found is false when there is no row. */

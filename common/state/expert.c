@@ -289,40 +289,13 @@ int expert_remove_version(struct state *st, const struct expert *x, int version,
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static json_t *snapshot_host_texts(struct state *st, int64_t snapshot, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT text FROM frozen_host_view WHERE snapshot = ? ORDER BY name, port", "i",
-		snapshot);
-	json_t *a = json_array();
-	while (q && query_step(q, e) > 0)
-		json_array_append_new(a, json_string(col_text(q, 0)));
-	return a;
-}
-
 json_t *expert_versions(struct state *st, const struct expert *x, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, version, verdict, forced, created FROM snapshots WHERE expert = ? "
-		"ORDER BY version DESC",
-		"i", x->id);
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
-		char created[24];
-		json_t *flags = json_array();
-		if (col_int(q, 3))
-			json_array_append_new(flags, json_string("! forced"));
-		json_array_append_new(
-			rows, json_pack("{s:I,s:b,s:s,s:b,s:o,s:o,s:s}", "version",
-				      (json_int_t)col_int(q, 1), "published",
-				      (int)(col_int(q, 1) == x->published), "status",
-				      col_text(q, 2), "forced", (int)col_int(q, 3), "flags", flags,
-				      "hosts", snapshot_host_texts(st, col_int(q, 0), e), "created",
-				      clock_text(col_int(q, 4), created, sizeof created)));
-	}
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
+	return db_rows(st->db, e,
+		"SELECT version, version = ?2 AS 'published:bool', verdict AS status, "
+		"forced AS 'forced:bool', iif(forced, '[\"! forced\"]', '[]') AS 'flags:json', "
+		"(SELECT json_group_array(text) FROM (SELECT text FROM frozen_host_view "
+		"WHERE snapshot = s.id ORDER BY name, port)) AS 'hosts:json', created AS 'created:time' "
+		"FROM snapshots s WHERE expert = ?1 ORDER BY version DESC",
+		"ii", x->id, (int64_t)x->published);
 }

@@ -56,10 +56,9 @@ json_t *gallery_runs(struct state *st, const struct gallery_filter *f, int64_t l
 /* The one row of an array, which is taken over; ERR_NOTFOUND where it is empty. */
 static json_t *only_row(json_t *rows, const char *what, struct err *e)
 {
-	json_t *row = json_incref(json_array_get(rows, 0));
-	if (rows && !row)
+	json_t *row = json_take_first(rows);
+	if (!row)
 		err_set(e, ERR_NOTFOUND, "no such %s", what);
-	json_decref(rows);
 	return row;
 }
 
@@ -94,10 +93,4 @@ json_t *gallery_neighbours(
 			"WINDOW w AS (ORDER BY " SHOWN_ORDER ")) WHERE name = ?3",
 			"sss", run, buyer, name),
 		"artifact", e);
-}
-
-json_t *gallery_withheld(struct state *st, const char *run, struct err *e)
-{
-	return db_rows(st->db, e, "SELECT name, why FROM withheld WHERE run = ? ORDER BY position",
-		"s", run);
 }

@@ -41,7 +41,5 @@ json_t *gallery_artifacts(
 /* Where an artifact stands among them: {before, after (or null), place, total}. ERR_NOTFOUND. */
 json_t *gallery_neighbours(
 	struct state *st, const char *run, const char *name, const char *buyer, struct err *e);
-/* [{name, why}]: the owner's to see, a buyer learns only how many. */
-json_t *gallery_withheld(struct state *st, const char *run, struct err *e);
 
 #endif

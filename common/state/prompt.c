@@ -223,8 +223,3 @@ void secret_tail(char out[5], const struct secret *s)
 	memcpy(out, s->data + s->n - 4, 4);
 	out[4] = '\0';
 }
-
-void secret_mask(char out[32], const char *tail)
-{
-	snprintf(out, 32, "••••••••%s", tail);
-}

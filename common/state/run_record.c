@@ -227,52 +227,18 @@ int run_sweep(struct state *st, struct err *e)
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
-#define RUN_COLUMNS                                                                              \
-	"r.id, r.expert, r.version, r.tool, r.buyer, r.session, r.status, r.reason, r.started, " \
-	"r.ended, r.ms, (SELECT count(*) FROM artifacts a WHERE a.run = r.id), r.detail"
-
-static json_t *time_or_null(struct query *q, int i)
-{
-	char when[24];
-	return col_null(q, i) ? json_null() : json_string(clock_text(col_int(q, i), when, 24));
-}
-
-static json_t *version_json(int64_t version)
-{
-	return version ? json_integer(version) : json_string("draft");
-}
-
-static json_t *run_row(struct query *q)
-{
-	return json_pack("{s:s,s:s,s:o,s:s,s:s?,s:s?,s:s,s:s?,s:o,s:o,s:o,s:I}", "run",
-		col_text(q, 0), "expert", col_text(q, 1), "version", version_json(col_int(q, 2)),
-		"tool", col_text(q, 3), "buyer", col_text(q, 4), "session", col_text(q, 5),
-		"status", col_text(q, 6), "reason", col_text(q, 7), "started", time_or_null(q, 8),
-		"ended", time_or_null(q, 9), "ms",
-		col_null(q, 10) ? json_null() : json_integer(col_int(q, 10)), "artifacts",
-		(json_int_t)col_int(q, 11));
-}
-
-/* Rows into an array, by a function that makes one; NULL after an error. */
-static json_t *collect_rows(struct query *q, json_t *(*row)(struct query *), struct err *e)
-{
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(rows, row(q));
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
-}
+#define RUN_COLUMNS                                                                               \
+	"r.id AS run, r.expert, iif(r.version, r.version, 'draft') AS version, r.tool, r.buyer, " \
+	"r.session, r.status, r.reason, r.started AS 'started:time', r.ended AS 'ended:time', r.ms"
 
 json_t *run_list(struct state *st, const struct run_filter *f, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " RUN_COLUMNS " FROM runs r WHERE (?1 IS NULL OR r.expert = ?1) "
+	return db_rows(st->db, e,
+		"SELECT " RUN_COLUMNS
+		", (SELECT count(*) FROM artifacts a WHERE a.run = r.id) AS artifacts "
+		"FROM runs r WHERE (?1 IS NULL OR r.expert = ?1) "
 		"AND (?2 IS NULL OR r.buyer = ?2) ORDER BY r.started DESC, r.id LIMIT ?3",
 		"ssi", f->expert, f->buyer, f->limit ? f->limit : (int64_t)-1);
-	return collect_rows(q, run_row, e);
 }
 
 static int no_run(const char *id, struct err *e)
@@ -290,56 +256,37 @@ static int run_check(struct state *st, const char *id, struct err *e)
 	return found ? 0 : no_run(id, e);
 }
 
-static json_t *withheld_row(struct query *q)
-{
-	return json_pack("{s:s,s:s}", "name", col_text(q, 0), "why", col_text(q, 1));
-}
-
-static json_t *event_row(struct query *q)
-{
-	char when[24];
-	return json_pack("{s:s,s:s,s:s,s:I,s:s,s:I,s:I,s:I,s:I,s:s}", "at",
-		clock_text(col_int(q, 0), when, sizeof when), "method", col_text(q, 1), "host",
-		col_text(q, 2), "port", (json_int_t)col_int(q, 3), "path", col_text(q, 4), "status",
-		(json_int_t)col_int(q, 5), "up", (json_int_t)col_int(q, 6), "down",
-		(json_int_t)col_int(q, 7), "ms", (json_int_t)col_int(q, 8), "verdict",
-		col_text(q, 9));
-}
-
 json_t *run_events(struct state *st, const char *id, struct err *e)
 {
 	if (run_check(st, id, e) < 0)
 		return NULL;
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT at, method, host, port, path, status, up, down, ms, verdict FROM events "
-		"WHERE run = ? ORDER BY id",
+	return db_rows(st->db, e,
+		"SELECT e.at AS 'at:time', method, host, port, path, status, up, down, ms, verdict "
+		"FROM events e WHERE run = ? ORDER BY id",
 		"s", id);
-	return collect_rows(q, event_row, e);
+}
+
+json_t *run_withheld(struct state *st, const char *id, struct err *e)
+{
+	return db_rows(st->db, e, "SELECT name, why FROM withheld WHERE run = ? ORDER BY position",
+		"s", id);
 }
 
 json_t *run_show(struct state *st, const char *id, struct err *e)
 {
-	QUERY_AUTO q =
-		db_query(st->db, e, "SELECT " RUN_COLUMNS " FROM runs r WHERE r.id = ?", "s", id);
-	int r = q ? query_step(q, e) : -1;
-	if (r == 0)
+	JSON_AUTO run = json_take_first(db_rows(st->db, e,
+		"SELECT " RUN_COLUMNS ", NULL AS artifacts, r.detail AS 'detail:json' FROM runs r "
+		"WHERE r.id = ?",
+		"s", id));
+	JSON_AUTO files = run ? artifact_list(st, id, NULL, e) : NULL;
+	JSON_AUTO withheld = files ? run_withheld(st, id, e) : NULL;
+	if (!run)
 		no_run(id, e);
-	if (r <= 0)
+	if (!withheld)
 		return NULL;
-	json_t *run = run_row(q);
-	const char *detail = col_text(q, 12);
-	json_t *d = detail ? json_loads(detail, 0, NULL) : NULL;
-	json_object_set_new(run, "detail", d ? d : json_null());
-	QUERY_AUTO w = db_query(st->db, e,
-		"SELECT name, why FROM withheld WHERE run = ? ORDER BY position", "s", id);
-	json_t *files = artifact_list(st, id, NULL, e),
-	       *withheld = collect_rows(w, withheld_row, e);
-	json_object_set_new(run, "artifacts", files ? files : json_null());
-	json_object_set_new(run, "withheld", withheld ? withheld : json_null());
-	if (files && withheld)
-		return run;
-	json_decref(run);
-	return NULL;
+	json_object_set(run, "artifacts", files);
+	json_object_set(run, "withheld", withheld);
+	return json_incref(run);
 }
 
 int run_open_log(struct state *st, const char *id, bool input, struct secret *out, struct err *e)
@@ -377,9 +324,6 @@ int run_gc_logs(struct state *st, int64_t before, int64_t *removed, struct err *
 
 /* ---- artifacts ----------------------------------------------------------------------------- */
 
-#define ARTIFACT_COLUMNS                                                                           \
-	"a.run, a.name, a.bytes, a.type, a.inline, a.sha256, a.owner_only, a.created, a.fetched, " \
-	"r.buyer, r.expert, r.tool"
 /* What a buyer (?2, or NULL for the owner) may know of. */
 #define SEEN_BY "(?2 IS NULL OR (r.buyer = ?2 AND a.owner_only = 0))"
 
@@ -401,7 +345,8 @@ int artifact_find(struct state *st, const char *run, const char *name, const cha
 	struct artifact *a, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " ARTIFACT_COLUMNS " FROM artifacts a JOIN runs r ON r.id = a.run "
+		"SELECT a.run, a.name, a.type, r.buyer, a.bytes, a.created, a.fetched, a.inline, "
+		"a.owner_only, a.sha256 FROM artifacts a JOIN runs r ON r.id = a.run "
 		"WHERE a.run = ?1 AND a.name = ?3 AND " SEEN_BY,
 		"sss", run, buyer, name);
 	int r = q ? query_step(q, e) : -1;
@@ -414,28 +359,18 @@ int artifact_find(struct state *st, const char *run, const char *name, const cha
 	}
 	*a = (struct artifact){.run = strdup(col_text(q, 0)),
 		.name = strdup(col_text(q, 1)),
-		.type = strdup(col_text(q, 3)),
-		.buyer = dup_or_null(col_text(q, 9)),
-		.bytes = col_int(q, 2),
-		.created = col_int(q, 7),
-		.fetched = col_int(q, 8),
-		.inline_ok = col_int(q, 4),
-		.owner_only = col_int(q, 6)};
-	strncpy(a->sha256, col_text(q, 5), sizeof a->sha256 - 1);
+		.type = strdup(col_text(q, 2)),
+		.buyer = dup_or_null(col_text(q, 3)),
+		.bytes = col_int(q, 4),
+		.created = col_int(q, 5),
+		.fetched = col_int(q, 6),
+		.inline_ok = col_int(q, 7),
+		.owner_only = col_int(q, 8)};
+	strncpy(a->sha256, col_text(q, 9), sizeof a->sha256 - 1);
 	if (a->run && a->name && a->type)
 		return 0;
 	artifact_free(a);
 	return err_set(e, ERR_FAIL, "out of memory");
-}
-
-static json_t *artifact_row(struct query *q)
-{
-	return json_pack("{s:s,s:s,s:I,s:s,s:b,s:s,s:b,s:o,s:o,s:s?,s:s,s:s}", "run",
-		col_text(q, 0), "name", col_text(q, 1), "bytes", (json_int_t)col_int(q, 2), "type",
-		col_text(q, 3), "inline", (int)col_int(q, 4), "sha256", col_text(q, 5),
-		"owner_only", (int)col_int(q, 6), "created", time_or_null(q, 7), "fetched",
-		time_or_null(q, 8), "buyer", col_text(q, 9), "expert", col_text(q, 10), "tool",
-		col_text(q, 11));
 }
 
 /* A buyer is not told whether another's run exists. */
@@ -454,12 +389,13 @@ json_t *artifact_list(struct state *st, const char *run, const char *buyer, stru
 {
 	if (run && check_seen(st, run, buyer, e) < 0)
 		return NULL;
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " ARTIFACT_COLUMNS " FROM artifacts a JOIN runs r ON r.id = a.run "
-		"WHERE (?1 IS NULL OR a.run = ?1) AND " SEEN_BY
+	return db_rows(st->db, e,
+		"SELECT a.run, a.name, a.bytes, a.type, a.inline AS 'inline:bool', a.sha256, "
+		"a.owner_only AS 'owner_only:bool', a.created AS 'created:time', "
+		"a.fetched AS 'fetched:time', r.buyer, r.expert, r.tool "
+		"FROM artifacts a JOIN runs r ON r.id = a.run WHERE (?1 IS NULL OR a.run = ?1) AND " SEEN_BY
 		" ORDER BY r.started DESC, a.run, a.name",
 		"ss", run, buyer);
-	return collect_rows(q, artifact_row, e);
 }
 
 int artifact_names(

@@ -84,6 +84,8 @@ json_t *run_list(struct state *st, const struct run_filter *f, struct err *e);
 json_t *run_show(struct state *st, const char *id, struct err *e);
 /* ERR_NOTFOUND if there is no such run. */
 json_t *run_events(struct state *st, const char *id, struct err *e);
+/* [{name, why}]: the owner's to see, a buyer learns only how many. */
+json_t *run_withheld(struct state *st, const char *id, struct err *e);
 /* The sealed log, or input, of a run; needs state_unlock(). ERR_NOTFOUND when there is none. */
 int run_open_log(struct state *st, const char *id, bool input, struct secret *out, struct err *e);
 /* Logs and inputs of runs that ended before a time; with an audit row. */

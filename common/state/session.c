@@ -60,10 +60,6 @@ int session_add(struct state *st, const struct session *s, struct err *e)
 		e);
 }
 
-#define COLUMNS                                                                                \
-	"s.id, x.name, s.version, s.buyer, s.pid, s.pid_start, s.idle_s, s.started, s.ended, " \
-	"s.reason, (SELECT count(*) FROM runs r WHERE r.session = s.id), s.pid_space"
-
 static int no_session(const char *id, const char *reason, struct err *e)
 {
 	if (reason)
@@ -84,8 +80,8 @@ static int elsewhere(const char *id, struct err *e)
 int session_find(struct state *st, const char *id, struct session *s, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " COLUMNS
-		" FROM sessions s JOIN experts x ON x.id = s.expert WHERE s.id = ?",
+		"SELECT s.id, x.name, version, buyer, pid, pid_start, idle_s, started, ended, reason, "
+		"pid_space FROM sessions s JOIN experts x ON x.id = s.expert WHERE s.id = ?",
 		"s", id);
 	int r = q ? query_step(q, e) : -1;
 	if (r < 0)
@@ -94,7 +90,7 @@ int session_find(struct state *st, const char *id, struct session *s, struct err
 		return no_session(id, NULL, e);
 	if (!col_null(q, 8))
 		return no_session(id, col_text(q, 9), e);
-	if (!owner_is_here(col_text(q, 11)))
+	if (!owner_is_here(col_text(q, 10)))
 		return elsewhere(id, e);
 	*s = (struct session){.expert = strdup(col_text(q, 1)),
 		.buyer = col_null(q, 3) ? NULL : strdup(col_text(q, 3)),
@@ -111,36 +107,16 @@ int session_find(struct state *st, const char *id, struct session *s, struct err
 	return no_session(id, "its keeper is gone", e);
 }
 
-static json_t *time_or_null(struct query *q, int i)
-{
-	char when[24];
-	return col_null(q, i) ? json_null() : json_string(clock_text(col_int(q, i), when, 24));
-}
-
-static json_t *session_row(struct query *q)
-{
-	int64_t version = col_int(q, 2);
-	return json_pack("{s:s,s:s,s:o,s:s?,s:I,s:I,s:o,s:o,s:s?}", "session", col_text(q, 0),
-		"expert", col_text(q, 1), "version",
-		version ? json_integer(version) : json_string("draft"), "buyer", col_text(q, 3),
-		"idle", (json_int_t)col_int(q, 6), "runs", (json_int_t)col_int(q, 10), "started",
-		time_or_null(q, 7), "ended", time_or_null(q, 8), "reason", col_text(q, 9));
-}
-
 json_t *session_list(struct state *st, bool all, struct err *e)
 {
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT " COLUMNS " FROM sessions s JOIN experts x ON x.id = s.expert "
-		"WHERE ? OR s.ended IS NULL ORDER BY s.started DESC, s.id",
+	return db_rows(st->db, e,
+		"SELECT s.id AS session, x.name AS expert, iif(version, version, 'draft') "
+		"AS version, buyer, idle_s AS idle, "
+		"(SELECT count(*) FROM runs r WHERE r.session = s.id) AS runs, "
+		"started AS 'started:time', ended AS 'ended:time', reason "
+		"FROM sessions s JOIN experts x ON x.id = s.expert "
+		"WHERE ? OR ended IS NULL ORDER BY started DESC, s.id",
 		"i", (int64_t)all);
-	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
-		json_array_append_new(rows, session_row(q));
-	if (r == 0)
-		return rows;
-	json_decref(rows);
-	return NULL;
 }
 
 /* ---- ends ---------------------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ int name_not_found(struct state *st, const char *what, const char *name, const c
 
 /* What a masked hint may show of a value: its last four characters, or "". out holds 5. */
 void secret_tail(char out[5], const struct secret *s);
-/* "••••••••" and the tail; NULL length is no value. Static size: out holds 32. */
-void secret_mask(char out[32], const char *tail);
+/* What stands in a masked hint for the rest. */
+#define SECRET_MASK "••••••••"
 
 #endif

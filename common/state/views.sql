@@ -1,13 +1,14 @@
 -- What queries read instead of the tables, so that a host or a connection looks the same in all of
 -- them. Temporary, made by each program that opens a state: they are the program's, not the file's.
--- host_text(name, port) is net/host.h's.
+-- host_text(name, port) is net/host.h's, host_flags(...) is state/bound_host.h's.
 
 -- Declared hosts, with the credential bound to each.
 CREATE TEMP VIEW host_view AS
 SELECT h.id, h.name, h.port, host_text(h.name, h.port) AS text, h.plain, h.allow_private,
 	h.connect_to, h.ca, h.created, h.credential, c.name AS credential_name,
 	c.payer = 'buyer' AS buyer_pays, c.sealed, c.payer = 'stored' AND c.value IS NOT NULL AS has_value,
-	c.length
+	c.length,
+	host_flags(h.name, h.plain, h.allow_private, h.connect_to, h.ca, h.credential IS NOT NULL) AS flags
 FROM hosts h LEFT JOIN credentials c ON c.id = h.credential;
 
 -- Those of published versions, likewise.
@@ -23,6 +24,7 @@ LEFT JOIN credentials c ON c.id = h.credential;
 CREATE TEMP VIEW conn_view AS
 SELECT id, version, name, env, auth, allow_private, connect_to, ca, value IS NOT NULL AS has_value,
 	length, tail, created, changed,
+	host_flags('', 0, allow_private, connect_to, ca, 0) AS flags,
 	(SELECT json_group_array(text) FROM (SELECT host_text(h.name, h.port) AS text
 	FROM connection_hosts h WHERE h.connection = c.id ORDER BY 1)) AS hosts
 FROM connections c;
