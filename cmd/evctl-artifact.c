@@ -8,7 +8,6 @@
 #include "state/livenames.h"
 #include "state/objects.h"
 #include "state/run_record.h"
-#include "state/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,24 +15,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DAY_MS ((int64_t)86400000)
-
 static const struct column columns[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTES", "bytes"},
 	{"TYPE", "type"}, {"EXPERT", "expert"}, {"BUYER", "buyer"}, {"CREATED", "created"},
-	{"FETCHED", "fetched"}, {NULL, NULL}};
+	{"FETCHED", "fetched"}, {NULL}};
 static const struct column details[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTES", "bytes"},
 	{"TYPE", "type"}, {"INLINE", "inline"}, {"SHA256", "sha256"}, {"EXPERT", "expert"},
 	{"TOOL", "tool"}, {"BUYER", "buyer"}, {"OWNER ONLY", "owner_only"}, {"CREATED", "created"},
-	{"FETCHED", "fetched"}, {"LOOK AT IT", "preview"}, {NULL, NULL}};
+	{"FETCHED", "fetched"}, {"LOOK AT IT", "preview"}, {NULL}};
 
 static int open_state(
 	struct state *st, const struct invocation *in, const char *buyer, struct err *e)
 {
-	struct err quiet = {0};
-	if ((buyer && name_check("buyer", buyer, e) < 0) || cli_state(st, in, STATE_WRITE, e) < 0)
+	if (buyer && name_check("buyer", buyer, e) < 0)
 		return -1;
-	session_sweep(st, &quiet);
-	return 0;
+	return cli_state_swept(st, in, e);
 }
 
 struct artifact_list {
@@ -138,7 +133,7 @@ static int put_on_stdout(const struct artifact *a, const struct buf *b, struct e
 }
 
 static const struct column got_columns[] = {
-	{"NAME", "name"}, {"TO", "to"}, {"BYTES", "bytes"}, {"SHA256", "sha256"}, {NULL, NULL}};
+	{"NAME", "name"}, {"TO", "to"}, {"BYTES", "bytes"}, {"SHA256", "sha256"}, {NULL}};
 
 static int put_in_file(
 	struct invocation *in, const struct artifact *a, const struct buf *b, struct err *e)
@@ -155,14 +150,11 @@ static int put_in_file(
 	while (n > 1 && dir[n - 1] == '/')
 		dir[--n] = '\0';
 	STR_AUTO to = strcmp(dir, ".") == 0 ? strdup(name) : path_join(dir, name);
-	output_say(in, "%s: %lld bytes, %s", to ? to : name, (long long)a->bytes, a->type);
-	if (in->output == OUTPUT_TEXT)
-		return 0;
-	return output_object(in, got_columns,
-		json_pack("{s:s,s:s,s:s,s:I,s:s,s:s}", "run", a->run, "name", a->name, "to",
-			to ? to : name, "bytes", (json_int_t)a->bytes, "type", a->type, "sha256",
-			a->sha256),
-		e);
+	const char *where = to ? to : name;
+	return output_done(in, got_columns,
+		json_pack("{s:s,s:s,s:s,s:I,s:s,s:s}", "run", a->run, "name", a->name, "to", where,
+			"bytes", (json_int_t)a->bytes, "type", a->type, "sha256", a->sha256),
+		e, "%s: %lld bytes, %s", where, (long long)a->bytes, a->type);
 }
 
 static int do_get(struct invocation *in, struct err *e)
@@ -183,14 +175,12 @@ static int do_get(struct invocation *in, struct err *e)
 
 /* ---- rm, gc -------------------------------------------------------------------------------- */
 
-static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
+static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL}};
 
 static int say_removed(struct invocation *in, int64_t n, struct err *e)
 {
-	output_say(in, "removed %lld", (long long)n);
-	if (in->output == OUTPUT_TEXT)
-		return 0;
-	return output_object(in, removed_columns, json_pack("{s:I}", "removed", (json_int_t)n), e);
+	return output_done(in, removed_columns, json_pack("{s:I}", "removed", (json_int_t)n), e,
+		"removed %lld", (long long)n);
 }
 
 static int do_rm(struct invocation *in, struct err *e)
@@ -216,23 +206,18 @@ static int do_gc(struct invocation *in, struct err *e)
 {
 	const struct artifact_gc *o = in->options;
 	STATE_AUTO st = {0};
-	int64_t removed;
-	if (o->older < 0) {
-		err_set(e, ERR_USAGE, "'--older DAYS' is missing");
-		return err_hint(e, "evctl-artifact gc --older 30");
-	}
-	if (open_state(&st, in, NULL, e) < 0 ||
+	int64_t removed, before;
+	if (cli_days_ago(in, o->older, &before, e) < 0 || open_state(&st, in, NULL, e) < 0 ||
 		say_confirm(in, e, "remove %s artifacts older than %d day%s",
 			o->unfetched ? "all" : "fetched", o->older, o->older == 1 ? "" : "s") < 0 ||
-		artifact_gc(&st, clock_real_ms() - o->older * DAY_MS, o->unfetched, &removed, e) <
-			0)
+		artifact_gc(&st, before, o->unfetched, &removed, e) < 0)
 		return -1;
 	return say_removed(in, removed, e);
 }
 
 /* ---- serve --------------------------------------------------------------------------------- */
 
-static const struct column serve_columns[] = {{"LINK", "link"}, {NULL, NULL}};
+static const struct column serve_columns[] = {{"LINK", "link"}, {NULL}};
 
 struct serve {
 	const char *buyer;
@@ -246,10 +231,8 @@ static int do_serve(struct invocation *in, struct err *e)
 	ARCHIVE_AUTO a = NULL;
 	if (open_state(&st, in, o->buyer, e) < 0 || archive_open(&a, &st, o->port, o->buyer, e) < 0)
 		return -1;
-	output_say(in, "%s", archive_link(a));
-	if (in->output != OUTPUT_TEXT &&
-		output_object(in, serve_columns, json_pack("{s:s}", "link", archive_link(a)), e) <
-			0)
+	if (output_done(in, serve_columns, json_pack("{s:s}", "link", archive_link(a)), e, "%s",
+		    archive_link(a)) < 0)
 		return -1;
 	if (fflush(stdout) != 0)
 		return err_errno(e, ERR_FAIL, "cannot write the output");
@@ -260,10 +243,9 @@ static int do_serve(struct invocation *in, struct err *e)
 	return archive_serve(a, e);
 }
 
-static const struct arg_spec list_args[] = {{"RUN", NAME_RUN, NULL, true, false}, {NULL}};
-static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
-static const struct arg_spec artifact_args[] = {
-	{"RUN", NAME_RUN, NULL, false, false}, {"NAME", NAME_ARTIFACT, NULL, false, false}, {NULL}};
+static const struct arg_spec list_args[] = {{"RUN", NAME_RUN, .optional = true}, {NULL}};
+static const struct arg_spec run_args[] = {{"RUN", NAME_RUN}, {NULL}};
+static const struct arg_spec artifact_args[] = {{"RUN", NAME_RUN}, {"NAME", NAME_ARTIFACT}, {NULL}};
 #define OPT_BUYER(T) \
 	OPT_STR(T, buyer, "buyer", "B", "only what this buyer may see", .kind = NAME_BUYER)
 static const struct option_spec buyer_options[] = {

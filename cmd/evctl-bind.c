@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct column columns[] = {
-	{"HOST", "host"}, {"CREDENTIAL", "credential"}, {"FLAGS", "flags"}, {NULL, NULL}};
+	{"HOST", "host"}, {"CREDENTIAL", "credential"}, {"FLAGS", "flags"}, {NULL}};
 
 static const struct cli_noun host = {.columns = columns, .find = host_named};
 
@@ -62,9 +62,8 @@ static int run_list(struct invocation *in, struct err *e)
 	return output_list(in, columns, bound, e);
 }
 
-static const struct arg_spec set_args[] = {{"HOST", NAME_HOST, NULL, false, false},
-	{"CRED", NAME_CREDENTIAL, NULL, false, false}, {NULL}};
-static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST, NULL, false, false}, {NULL}};
+static const struct arg_spec set_args[] = {{"HOST", NAME_HOST}, {"CRED", NAME_CREDENTIAL}, {NULL}};
+static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST}, {NULL}};
 
 static const struct verb verbs[] = {
 	{"set", "bind a host to the credential that it injects", set_args, NULL, NULL, run_set},

@@ -15,23 +15,13 @@
 #include <unistd.h>
 
 static const struct column columns[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
-	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"},
-	{NULL, NULL}};
+	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL}};
 static const struct column details[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
 	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"},
 	{"SUPPLIED", "supplied"}, {"VERSION", "version"}, {"CREATED", "created"},
-	{"CHANGED", "changed"}, {NULL, NULL}};
+	{"CHANGED", "changed"}, {NULL}};
 
 static const struct cli_noun connection = {.columns = details, .find = conn_list, .warns = true};
-
-static void warn_short(const struct invocation *in, const char *env, const struct secret *value)
-{
-	if (value->n && value->n < CRED_SHORT)
-		say_warn(in,
-			"'%s' is short: under %d bytes it can be found by chance "
-			"(! short)",
-			env, CRED_SHORT);
-}
 
 /* ---- add and what changes one -------------------------------------------------------------- */
 
@@ -80,7 +70,7 @@ static int run_add(struct invocation *in, struct err *e)
 		return -1;
 	if (conn_add(&st, &c, value.n ? &value : NULL, e) < 0)
 		return -1;
-	warn_short(in, c.env, &value);
+	cli_warn_short(in, c.env, &value, "can be found by chance");
 	return cli_report(in, &st, &connection, name, e,
 		"added connection %s: granted to nobody yet (evctl-conn grant %s E --payer %s)",
 		name, name, o->no_key ? "buyer" : "builder");
@@ -91,8 +81,7 @@ static int list_all(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	json_t *rows = conn_list(&st, NULL, e);
-	return rows ? output_list(in, columns, rows, e) : -1;
+	return output_list(in, columns, conn_list(&st, NULL, e), e);
 }
 
 static int find(struct state *st, struct invocation *in, enum state_mode mode, struct conn *c,
@@ -114,49 +103,30 @@ static int show_one(struct invocation *in, struct err *e)
 
 struct conn_set {
 	struct strv hosts;
-	const char *env, *auth, *allow_private, *connect_to, *ca_file;
+	const char *env, *auth;
+	struct cli_route route;
 };
-
-/* What is not named stays as it is. */
-static int change(struct conn *c, const struct conn_set *o, struct buf *pem, struct err *e)
-{
-	const char *to = o->connect_to, *ca = o->ca_file;
-	if (o->hosts.n)
-		c->hosts = o->hosts;
-	if (o->env)
-		c->env = o->env;
-	if (o->auth)
-		c->auth = o->auth;
-	option_yes(o->allow_private, &c->route.allow_private);
-	if (to)
-		c->route.connect_to = strcmp(to, "none") == 0 ? NULL : to;
-	if (ca && strcmp(ca, "none") != 0 && capem_read(ca, pem, e) < 0)
-		return -1;
-	if (ca)
-		c->route.ca = pem->len ? buf_str(pem) : NULL;
-	return 0;
-}
 
 static int run_set(struct invocation *in, struct err *e)
 {
+	const struct conn_set *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO now = {0};
 	BUF_AUTO pem = {0};
 	if (find(&st, in, STATE_WRITE, &now, e) < 0)
 		return -1;
 	struct conn c = now;
-	if (change(&c, in->options, &pem, e) < 0 || conn_set(&st, &c, e) < 0)
+	c.hosts = o->hosts.n ? o->hosts : now.hosts;
+	c.env = o->env ? o->env : now.env;
+	c.auth = o->auth ? o->auth : now.auth;
+	if (cli_change_route(&o->route, &c.route, &pem, e) < 0 || conn_set(&st, &c, e) < 0)
 		return -1;
 	return cli_report(in, &st, &connection, c.name, e, "changed; the next call goes by it");
 }
 
-struct conn_rotate {
-	struct secret_source secret;
-};
-
 static int run_rotate(struct invocation *in, struct err *e)
 {
-	const struct conn_rotate *o = in->options;
+	const struct cli_rotate *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	SECRET_AUTO value = {0};
@@ -164,7 +134,7 @@ static int run_rotate(struct invocation *in, struct err *e)
 		cli_secret(in, &o->secret, "new key", true, &value, e) < 0 ||
 		conn_rotate(&st, &c, &value, e) < 0)
 		return -1;
-	warn_short(in, c.env, &value);
+	cli_warn_short(in, c.env, &value, "can be found by chance");
 	return cli_report(
 		in, &st, &connection, c.name, e, "rotated: the next call has the new key");
 }
@@ -228,49 +198,37 @@ static int run_revoke(struct invocation *in, struct err *e)
 		changed ? "revoked: the next call is denied" : "was not granted; nothing changed");
 }
 
-static int find_for_buyer(struct state *st, struct invocation *in, const char *expert,
-	const char *buyer, struct conn *c, struct expert *x, struct err *e)
+static int find_for_buyer(struct state *st, struct invocation *in, const struct cli_supply *o,
+	struct conn *c, struct expert *x, struct err *e)
 {
-	if (!expert || !buyer) {
-		err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
-		return err_hint(
-			e, "evctl-conn %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
-	}
-	return find(st, in, STATE_WRITE, c, e) < 0 ? -1 : expert_find(st, expert, x, e);
+	if (cli_need_buyer(in, o, e) < 0 || find(st, in, STATE_WRITE, c, e) < 0)
+		return -1;
+	return expert_find(st, o->expert, x, e);
 }
-
-struct conn_supply {
-	const char *expert, *buyer;
-	struct secret_source secret;
-};
 
 static int run_supply(struct invocation *in, struct err *e)
 {
-	const struct conn_supply *o = in->options;
+	const struct cli_supply *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
 	SECRET_AUTO value = {0};
-	if (find_for_buyer(&st, in, o->expert, o->buyer, &c, &x, e) < 0 ||
+	if (find_for_buyer(&st, in, o, &c, &x, e) < 0 ||
 		cli_secret(in, &o->secret, c.env, true, &value, e) < 0 ||
 		conn_supply(&st, &c, &x, o->buyer, &value, e) < 0)
 		return -1;
-	warn_short(in, c.env, &value);
+	cli_warn_short(in, c.env, &value, "can be found by chance");
 	output_say(in, "supplied %s of %s for %s by %s", c.env, c.name, x.name, o->buyer);
 	return 0;
 }
 
-struct conn_withdraw {
-	const char *expert, *buyer;
-};
-
 static int run_withdraw(struct invocation *in, struct err *e)
 {
-	const struct conn_withdraw *o = in->options;
+	const struct cli_supply *o = in->options;
 	STATE_AUTO st = {0};
 	CONN_AUTO c = {0};
 	EXPERT_AUTO x = {0};
-	if (find_for_buyer(&st, in, o->expert, o->buyer, &c, &x, e) < 0 ||
+	if (find_for_buyer(&st, in, o, &c, &x, e) < 0 ||
 		conn_withdraw(&st, &c, &x, o->buyer, e) < 0)
 		return -1;
 	output_say(in, "withdrawn");
@@ -385,7 +343,7 @@ static int run_call(struct invocation *in, struct err *e)
 }
 
 static const struct column test_columns[] = {
-	{"HOST", "host"}, {"RESULT", "result"}, {"STATUS", "status"}, {"WHY", "why"}, {NULL, NULL}};
+	{"HOST", "host"}, {"RESULT", "result"}, {"STATUS", "status"}, {"WHY", "why"}, {NULL}};
 
 struct conn_test {
 	const char *path;
@@ -408,10 +366,9 @@ static int run_test(struct invocation *in, struct err *e)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-static const struct arg_spec new_name[] = {{"NAME", NAME_NONE, NULL, false, false}, {NULL}};
-static const struct arg_spec name_arg[] = {{"NAME", NAME_CONNECTION, NULL, false, false}, {NULL}};
-static const struct arg_spec grant_args[] = {{"NAME", NAME_CONNECTION, NULL, false, false},
-	{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
+static const struct arg_spec new_name[] = {{"NAME"}, {NULL}};
+static const struct arg_spec name_arg[] = {{"NAME", NAME_CONNECTION}, {NULL}};
+static const struct arg_spec grant_args[] = {{"NAME", NAME_CONNECTION}, {"E", NAME_EXPERT}, {NULL}};
 static const struct option_spec add_options[] = {
 	OPT_LIST(struct conn_add, hosts, "host", "HOST",
 		"an exact host, NAME[:PORT]; may be given again"),
@@ -431,33 +388,20 @@ static const struct option_spec set_options[] = {
 	OPT_LIST(struct conn_set, hosts, "host", "HOST", "these hosts instead; may be given again"),
 	OPT_STR(struct conn_set, env, "env", "VAR", "the key's name, as buyers see it"),
 	OPT_STR(struct conn_set, auth, "auth", "STYLE", "bearer, or header:NAME"),
-	OPT_WORD(struct conn_set, allow_private, "allow-private", "yes|no",
+	OPT_WORD(struct conn_set, route.allow_private, "allow-private", "yes|no",
 		"private addresses are fine", "yes|no"),
-	OPT_STR(struct conn_set, connect_to, "connect-to", "ADDR:PORT",
+	OPT_STR(struct conn_set, route.connect_to, "connect-to", "ADDR:PORT",
 		"connect there ('none': look the names up)"),
-	OPT_STR(struct conn_set, ca_file, "ca-file", "PEM",
+	OPT_STR(struct conn_set, route.ca_file, "ca-file", "PEM",
 		"trust these certificates ('none': the system's)", .kind = NAME_FILE),
 	OPT_END(struct conn_set)};
-static const struct option_spec rotate_options[] = {
-	SECRET_OPTIONS(struct conn_rotate), OPT_END(struct conn_rotate)};
 static const struct option_spec grant_options[] = {
 	OPT_WORD(struct grant, payer, "payer", "WHO", "whose key pays: builder or buyer",
 		"builder|buyer"),
 	OPT_END(struct grant)};
-static const struct option_spec supply_options[] = {
-	OPT_STR(struct conn_supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
-	OPT_STR(struct conn_supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
-		.kind = NAME_BUYER),
-	SECRET_OPTIONS(struct conn_supply), OPT_END(struct conn_supply)};
-static const struct option_spec withdraw_options[] = {
-	OPT_STR(struct conn_withdraw, expert, "expert", "E", "for this expert",
-		.kind = NAME_EXPERT),
-	OPT_STR(struct conn_withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
-	OPT_END(struct conn_withdraw)};
 
-static const struct arg_spec call_args[] = {{"E", NAME_EXPERT, NULL, false, false},
-	{"NAME", NAME_CONNECTION, NULL, false, false}, {"METHOD", NAME_NONE, NULL, false, false},
-	{"URL", NAME_NONE, NULL, false, false}, {NULL}};
+static const struct arg_spec call_args[] = {
+	{"E", NAME_EXPERT}, {"NAME", NAME_CONNECTION}, {"METHOD"}, {"URL"}, {NULL}};
 static const struct option_spec call_options[] = {
 	OPT_LIST(struct conn_call, headers, "header", "'N: V'",
 		"a header to send; may be given again"),
@@ -480,16 +424,17 @@ static const struct verb verbs[] = {
 	{"list", "list connections, keys masked", NULL, NULL, NULL, list_all},
 	{"show", "show one", name_arg, NULL, NULL, show_one},
 	{"set", "change hosts, env, auth, flags", name_arg, set_options, NULL, run_set},
-	{"rotate", "give a new key", name_arg, rotate_options, NULL, run_rotate},
+	{"rotate", "give a new key", name_arg, cli_rotate_options, NULL, run_rotate},
 	{"rm", "remove one that no expert has", name_arg, NULL, NULL, run_rm},
 	{"test", "ask each host, harmlessly: reachable, unauthorised or refused", name_arg,
 		test_options, NULL, run_test},
 	{"grant", "give it to an expert, and say who pays", grant_args, grant_options, NULL,
 		run_grant},
 	{"revoke", "take it from an expert", grant_args, NULL, NULL, run_revoke},
-	{"supply", "store a buyer's own key for an expert", name_arg, supply_options, NULL,
+	{"supply", "store a buyer's own key for an expert", name_arg, cli_supply_options, NULL,
 		run_supply},
-	{"withdraw", "remove a buyer's own key", name_arg, withdraw_options, NULL, run_withdraw},
+	{"withdraw", "remove a buyer's own key", name_arg, cli_withdraw_options, NULL,
+		run_withdraw},
 	{"call", "call the API as the expert does, with the key put in", call_args, call_options,
 		"  evctl-conn call crm-helper images POST https://api.images.example/v1/draw \\\n"
 		"      --data '{\"prompt\": \"a cat\"}' --save cat.png\n",

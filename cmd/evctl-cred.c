@@ -9,19 +9,12 @@
 #include <string.h>
 
 static const struct column columns[] = {{"NAME", "name"}, {"PAYER", "payer"}, {"VALUE", "hint"},
-	{"FLAGS", "flags"}, {"HOSTS", "hosts"}, {"NOTE", "note"}, {NULL, NULL}};
+	{"FLAGS", "flags"}, {"HOSTS", "hosts"}, {"NOTE", "note"}, {NULL}};
 static const struct column details[] = {{"NAME", "name"}, {"PAYER", "payer"}, {"VALUE", "hint"},
 	{"FLAGS", "flags"}, {"HOSTS", "hosts"}, {"NOTE", "note"}, {"VERSION", "version"},
-	{"CREATED", "created"}, {"CHANGED", "changed"}, {NULL, NULL}};
+	{"CREATED", "created"}, {"CHANGED", "changed"}, {NULL}};
 
 static const struct cli_noun credential = {.columns = details, .find = cred_list};
-
-static void warn_short(const struct invocation *in, const char *name, const struct secret *value)
-{
-	if (value->n && value->n < CRED_SHORT)
-		say_warn(in, "'%s' is short: under %d bytes it cannot be guarded (! short)", name,
-			CRED_SHORT);
-}
 
 struct cred_add {
 	const char *payer;
@@ -52,7 +45,7 @@ static int run_add(struct invocation *in, struct err *e)
 		return -1;
 	if (cred_add(&st, name, buyer, o->sealed, o->replace, buyer ? NULL : &value, e) < 0)
 		return -1;
-	warn_short(in, name, &value);
+	cli_warn_short(in, name, &value, "cannot be guarded");
 	if (o->replace)
 		return cli_report(in, &st, &credential, name, e, "replaced");
 	return cli_report(in, &st, &credential, name, e,
@@ -65,8 +58,7 @@ static int run_list(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	json_t *rows = cred_list(&st, NULL, e);
-	return rows ? output_list(in, columns, rows, e) : -1;
+	return output_list(in, columns, cred_list(&st, NULL, e), e);
 }
 
 static int find(struct state *st, struct invocation *in, enum state_mode mode, struct cred *c,
@@ -86,13 +78,9 @@ static int run_show(struct invocation *in, struct err *e)
 	return cli_show(in, &st, &credential, c.name, e);
 }
 
-struct cred_rotate {
-	struct secret_source secret;
-};
-
 static int run_rotate(struct invocation *in, struct err *e)
 {
-	const struct cred_rotate *o = in->options;
+	const struct cli_rotate *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
@@ -100,7 +88,7 @@ static int run_rotate(struct invocation *in, struct err *e)
 		cli_secret(in, &o->secret, "new value", c.sealed, &value, e) < 0 ||
 		cred_rotate(&st, &c, &value, e) < 0)
 		return -1;
-	warn_short(in, c.name, &value);
+	cli_warn_short(in, c.name, &value, "cannot be guarded");
 	return cli_report(in, &st, &credential, c.name, e,
 		"rotated: every user of it has the new value at once");
 }
@@ -148,55 +136,37 @@ static int run_rm(struct invocation *in, struct err *e)
 	return 0;
 }
 
-static int need_both(
-	const struct invocation *in, const char *expert, const char *buyer, struct err *e)
-{
-	if (expert && buyer)
-		return 0;
-	err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
-	return err_hint(e, "evctl-cred %s %s --expert E --buyer B", in->verb->name, arg(in, 0));
-}
-
-struct cred_supply {
-	const char *expert, *buyer;
-	struct secret_source secret;
-};
-
 static int run_supply(struct invocation *in, struct err *e)
 {
-	const struct cred_supply *o = in->options;
+	const struct cli_supply *o = in->options;
 	STATE_AUTO st = {0};
 	SECRET_AUTO value = {0};
 	struct cred c;
-	if (need_both(in, o->expert, o->buyer, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
+	if (cli_need_buyer(in, o, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
 		cli_secret(in, &o->secret, "value", c.sealed, &value, e) < 0 ||
 		cred_supply(&st, &c, o->expert, o->buyer, &value, e) < 0)
 		return -1;
-	warn_short(in, c.name, &value);
+	cli_warn_short(in, c.name, &value, "cannot be guarded");
 	output_say(in, "supplied %s for %s by %s", c.name, o->expert, o->buyer);
 	return 0;
 }
 
-struct cred_withdraw {
-	const char *expert, *buyer;
-};
-
 static int run_withdraw(struct invocation *in, struct err *e)
 {
-	const struct cred_withdraw *o = in->options;
+	const struct cli_supply *o = in->options;
 	STATE_AUTO st = {0};
 	struct cred c;
-	if (need_both(in, o->expert, o->buyer, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
+	if (cli_need_buyer(in, o, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
 		cred_withdraw(&st, &c, o->expert, o->buyer, e) < 0)
 		return -1;
 	output_say(in, "withdrawn");
 	return 0;
 }
 
-static const struct arg_spec new_name[] = {{"NAME", NAME_NONE, NULL, false, false}, {NULL}};
-static const struct arg_spec name_arg[] = {{"NAME", NAME_CREDENTIAL, NULL, false, false}, {NULL}};
-static const struct arg_spec payer_args[] = {{"NAME", NAME_CREDENTIAL, NULL, false, false},
-	{"stored|buyer", NAME_WORD, "stored|buyer", false, false}, {NULL}};
+static const struct arg_spec new_name[] = {{"NAME"}, {NULL}};
+static const struct arg_spec name_arg[] = {{"NAME", NAME_CREDENTIAL}, {NULL}};
+static const struct arg_spec payer_args[] = {
+	{"NAME", NAME_CREDENTIAL}, {"stored|buyer", NAME_WORD, "stored|buyer"}, {NULL}};
 static const struct option_spec add_options[] = {
 	OPT_WORD(struct cred_add, payer, "payer", "WHO", "stored (yours, the default) or buyer",
 		"stored|buyer"),
@@ -206,21 +176,9 @@ static const struct option_spec add_options[] = {
 	OPT_FLAG(struct cred_add, if_missing, "if-missing",
 		"do nothing if there is one of that name"),
 	SECRET_OPTIONS(struct cred_add), OPT_END(struct cred_add)};
-static const struct option_spec rotate_options[] = {
-	SECRET_OPTIONS(struct cred_rotate), OPT_END(struct cred_rotate)};
 static const struct option_spec set_options[] = {
 	OPT_WORD(struct cred_set, sealed, "sealed", "yes|no", "seal it, or stop that", "yes|no"),
 	OPT_END(struct cred_set)};
-static const struct option_spec supply_options[] = {
-	OPT_STR(struct cred_supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
-	OPT_STR(struct cred_supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
-		.kind = NAME_BUYER),
-	SECRET_OPTIONS(struct cred_supply), OPT_END(struct cred_supply)};
-static const struct option_spec withdraw_options[] = {
-	OPT_STR(struct cred_withdraw, expert, "expert", "E", "for this expert",
-		.kind = NAME_EXPERT),
-	OPT_STR(struct cred_withdraw, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
-	OPT_END(struct cred_withdraw)};
 
 static const struct verb verbs[] = {
 	{"add", "add a credential; the value comes by prompt, file or descriptor", new_name,
@@ -229,13 +187,14 @@ static const struct verb verbs[] = {
 		run_add},
 	{"list", "list credentials, values masked", NULL, NULL, NULL, run_list},
 	{"show", "show one", name_arg, NULL, NULL, run_show},
-	{"rotate", "give a new value", name_arg, rotate_options, NULL, run_rotate},
+	{"rotate", "give a new value", name_arg, cli_rotate_options, NULL, run_rotate},
 	{"payer", "say whose value is used", payer_args, NULL, NULL, run_payer},
 	{"set", "change flags", name_arg, set_options, NULL, run_set},
 	{"rm", "remove one that nothing uses", name_arg, NULL, NULL, run_rm},
-	{"supply", "store a buyer's own value for an expert", name_arg, supply_options, NULL,
+	{"supply", "store a buyer's own value for an expert", name_arg, cli_supply_options, NULL,
 		run_supply},
-	{"withdraw", "remove a buyer's own value", name_arg, withdraw_options, NULL, run_withdraw},
+	{"withdraw", "remove a buyer's own value", name_arg, cli_withdraw_options, NULL,
+		run_withdraw},
 	{NULL}};
 
 static const struct program program = {.name = "evctl-cred",

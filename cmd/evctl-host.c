@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const struct column columns[] = {{"HOST", "host"}, {"CREDENTIAL", "credential"},
-	{"NOTE", "note"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL, NULL}};
+	{"NOTE", "note"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL}};
 
 static const struct cli_noun host = {.columns = columns, .find = host_named, .warns = true};
 
@@ -67,8 +67,7 @@ static int run_list(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	json_t *rows = host_list(&st, NULL, e);
-	return rows ? output_list(in, columns, rows, e) : -1;
+	return output_list(in, columns, host_list(&st, NULL, e), e);
 }
 
 static int find(struct state *st, struct invocation *in, enum state_mode mode, struct bound_host *h,
@@ -88,7 +87,8 @@ static int run_show(struct invocation *in, struct err *e)
 }
 
 struct host_set {
-	const char *allow_private, *plain, *connect_to, *ca_file;
+	const char *plain;
+	struct cli_route route;
 };
 
 static int run_set(struct invocation *in, struct err *e)
@@ -102,16 +102,8 @@ static int run_set(struct invocation *in, struct err *e)
 		return -1;
 	struct host h = now.host;
 	host_text(&h, text);
-	option_yes(o->allow_private, &h.route.allow_private);
 	option_yes(o->plain, &h.plain);
-	const char *to = o->connect_to, *ca = o->ca_file;
-	if (to)
-		h.route.connect_to = strcmp(to, "none") == 0 ? NULL : to;
-	if (ca && strcmp(ca, "none") != 0 && capem_read(ca, &pem, e) < 0)
-		return -1;
-	if (ca)
-		h.route.ca = pem.len ? buf_str(&pem) : NULL;
-	if (host_set(&st, &now, &h, e) < 0)
+	if (cli_change_route(&o->route, &h.route, &pem, e) < 0 || host_set(&st, &now, &h, e) < 0)
 		return -1;
 	note_private(in, text, &h.route);
 	return cli_report(
@@ -132,8 +124,8 @@ static int run_rm(struct invocation *in, struct err *e)
 	return 0;
 }
 
-static const struct arg_spec new_host[] = {{"HOST", NAME_NONE, NULL, false, false}, {NULL}};
-static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST, NULL, false, false}, {NULL}};
+static const struct arg_spec new_host[] = {{"HOST"}, {NULL}};
+static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST}, {NULL}};
 static const struct option_spec add_options[] = {
 	OPT_STR(struct host_add, bind, "bind", "CRED", "the credential that it injects",
 		.kind = NAME_CREDENTIAL),
@@ -147,13 +139,13 @@ static const struct option_spec add_options[] = {
 	OPT_FLAG(struct host_add, if_missing, "if-missing", "do nothing if there is one already"),
 	OPT_END(struct host_add)};
 static const struct option_spec set_options[] = {
-	OPT_WORD(struct host_set, allow_private, "allow-private", "yes|no",
+	OPT_WORD(struct host_set, route.allow_private, "allow-private", "yes|no",
 		"private addresses are fine", "yes|no"),
 	OPT_WORD(
 		struct host_set, plain, "plain", "yes|no", "keys may go over plain HTTP", "yes|no"),
-	OPT_STR(struct host_set, connect_to, "connect-to", "ADDR:PORT",
+	OPT_STR(struct host_set, route.connect_to, "connect-to", "ADDR:PORT",
 		"connect there ('none': look the name up)"),
-	OPT_STR(struct host_set, ca_file, "ca-file", "PEM",
+	OPT_STR(struct host_set, route.ca_file, "ca-file", "PEM",
 		"trust these certificates ('none': the system's)", .kind = NAME_FILE),
 	OPT_END(struct host_set)};
 

@@ -7,33 +7,22 @@
 #include "state/logexport.h"
 #include "state/run_record.h"
 #include "state/run_text.h"
-#include "state/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define RUN_TEXT_MAX ((size_t)64 << 20)
-#define DAY_MS ((int64_t)86400000)
 
 static const struct column run_columns[] = {{"RUN", "run"}, {"EXPERT", "expert"},
 	{"VERSION", "version"}, {"TOOL", "tool"}, {"BUYER", "buyer"}, {"SESSION", "session"},
 	{"STATUS", "status"}, {"STARTED", "started"}, {"MS", "ms"}, {"ARTIFACTS", "artifacts"},
-	{NULL, NULL}};
+	{NULL}};
 static const struct column event_columns[] = {{"AT", "at"}, {"METHOD", "method"}, {"HOST", "host"},
 	{"PORT", "port"}, {"PATH", "path"}, {"STATUS", "status"}, {"UP", "up"}, {"DOWN", "down"},
-	{"MS", "ms"}, {"VERDICT", "verdict"}, {NULL, NULL}};
+	{"MS", "ms"}, {"VERDICT", "verdict"}, {NULL}};
 static const struct column audit_columns[] = {{"SEQ", "seq"}, {"AT", "at"}, {"ACTOR", "actor"},
-	{"ACTION", "action"}, {"OBJECT", "object"}, {"DETAIL", "detail"}, {NULL, NULL}};
-
-static int open_state(struct state *st, const struct invocation *in, struct err *e)
-{
-	struct err quiet = {0};
-	if (cli_state(st, in, STATE_WRITE, e) < 0)
-		return -1;
-	session_sweep(st, &quiet);
-	return 0;
-}
+	{"ACTION", "action"}, {"OBJECT", "object"}, {"DETAIL", "detail"}, {NULL}};
 
 struct runs {
 	const char *expert, *buyer;
@@ -44,11 +33,10 @@ static int do_runs(struct invocation *in, struct err *e)
 {
 	const struct runs *o = in->options;
 	STATE_AUTO st = {0};
-	if (open_state(&st, in, e) < 0)
+	if (cli_state_swept(&st, in, e) < 0)
 		return -1;
 	const struct run_filter f = {.expert = o->expert, .buyer = o->buyer, .limit = o->limit};
-	json_t *rows = run_list(&st, &f, e);
-	return rows ? output_list(in, run_columns, rows, e) : -1;
+	return output_list(in, run_columns, run_list(&st, &f, e), e);
 }
 
 /* ---- show ---------------------------------------------------------------------------------- */
@@ -107,7 +95,7 @@ static int do_show(struct invocation *in, struct err *e)
 	const struct log_show *o = in->options;
 	STATE_AUTO st = {0};
 	const char *id = arg(in, 0);
-	if (open_state(&st, in, e) < 0)
+	if (cli_state_swept(&st, in, e) < 0)
 		return -1;
 	JSON_AUTO run = run_show(&st, id, e);
 	if (!run || state_unlock(&st, e) < 0)
@@ -130,24 +118,21 @@ static int do_show(struct invocation *in, struct err *e)
 static int do_egress(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
-	if (open_state(&st, in, e) < 0)
+	if (cli_state_swept(&st, in, e) < 0)
 		return -1;
-	json_t *rows = run_events(&st, arg(in, 0), e);
-	return rows ? output_list(in, event_columns, rows, e) : -1;
+	return output_list(in, event_columns, run_events(&st, arg(in, 0), e), e);
 }
 
-static const struct column verified_columns[] = {{"ROWS", "rows"}, {"OK", "ok"}, {NULL, NULL}};
+static const struct column verified_columns[] = {{"ROWS", "rows"}, {"OK", "ok"}, {NULL}};
 
 static int verify_audit(struct invocation *in, struct state *st, struct err *e)
 {
 	int64_t rows;
 	if (audit_verify(st, &rows, e) < 0)
 		return -1;
-	output_say(in, "%lld rows, and the chain holds", (long long)rows);
-	if (in->output == OUTPUT_TEXT)
-		return 0;
-	return output_object(
-		in, verified_columns, json_pack("{s:I,s:b}", "rows", (json_int_t)rows, "ok", 1), e);
+	return output_done(in, verified_columns,
+		json_pack("{s:I,s:b}", "rows", (json_int_t)rows, "ok", 1), e,
+		"%lld rows, and the chain holds", (long long)rows);
 }
 
 struct audit {
@@ -162,8 +147,7 @@ static int do_audit(struct invocation *in, struct err *e)
 		return -1;
 	if (o->verify)
 		return verify_audit(in, &st, e);
-	json_t *rows = audit_list(&st, e);
-	return rows ? output_list(in, audit_columns, rows, e) : -1;
+	return output_list(in, audit_columns, audit_list(&st, e), e);
 }
 
 /* A reader that is gone ends it. */
@@ -188,12 +172,13 @@ static int do_export(struct invocation *in, struct err *e)
 	x.runs = !o->kinds.n || strv_has(&o->kinds, "run");
 	x.egress = !o->kinds.n || strv_has(&o->kinds, "egress");
 	x.audit = !o->kinds.n || strv_has(&o->kinds, "audit");
-	if ((o->since && logexport_time(o->since, &x.since, e) < 0) || open_state(&st, in, e) < 0)
+	if ((o->since && logexport_time(o->since, &x.since, e) < 0) ||
+		cli_state_swept(&st, in, e) < 0)
 		return -1;
 	return logexport(&st, &x, e);
 }
 
-static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL, NULL}};
+static const struct column removed_columns[] = {{"REMOVED", "removed"}, {NULL}};
 
 struct log_gc {
 	int older;
@@ -203,24 +188,17 @@ static int do_gc(struct invocation *in, struct err *e)
 {
 	const struct log_gc *o = in->options;
 	STATE_AUTO st = {0};
-	int64_t removed;
-	if (o->older < 0) {
-		err_set(e, ERR_USAGE, "'--older DAYS' is missing");
-		return err_hint(e, "evctl-log gc --older 30");
-	}
-	if (open_state(&st, in, e) < 0 ||
+	int64_t removed, before;
+	if (cli_days_ago(in, o->older, &before, e) < 0 || cli_state_swept(&st, in, e) < 0 ||
 		say_confirm(in, e, "remove logs and inputs of runs older than %d day%s", o->older,
 			o->older == 1 ? "" : "s") < 0 ||
-		run_gc_logs(&st, clock_real_ms() - o->older * DAY_MS, &removed, e) < 0)
+		run_gc_logs(&st, before, &removed, e) < 0)
 		return -1;
-	output_say(in, "removed %lld", (long long)removed);
-	if (in->output == OUTPUT_TEXT)
-		return 0;
-	return output_object(
-		in, removed_columns, json_pack("{s:I}", "removed", (json_int_t)removed), e);
+	return output_done(in, removed_columns, json_pack("{s:I}", "removed", (json_int_t)removed),
+		e, "removed %lld", (long long)removed);
 }
 
-static const struct arg_spec run_args[] = {{"RUN", NAME_RUN, NULL, false, false}, {NULL}};
+static const struct arg_spec run_args[] = {{"RUN", NAME_RUN}, {NULL}};
 static const struct option_spec runs_options[] = {
 	OPT_STR(struct runs, expert, "expert", "E", "only of this expert", .kind = NAME_EXPERT),
 	OPT_STR(struct runs, buyer, "buyer", "B", "only of this buyer", .kind = NAME_BUYER),

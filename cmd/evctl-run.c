@@ -6,7 +6,6 @@
 #include "run/deliver.h"
 #include "run/run.h"
 #include "state/livenames.h"
-#include "state/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -383,11 +382,8 @@ static int run(struct invocation *in, struct err *e)
 		.session = o->session,
 		.warm = o->calls != NULL};
 	struct runner *r = NULL;
-	struct err quiet = {0};
-	if (check_combination(in, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0)
-		return -1;
-	session_sweep(&st, &quiet);
-	if (runner_open(&r, &st, &who, e) < 0)
+	if (check_combination(in, e) < 0 || cli_state_swept(&st, in, e) < 0 ||
+		runner_open(&r, &st, &who, e) < 0)
 		return -1;
 	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
 		say_note(in, "'%s' was never published: this runs its draft", who.expert);
@@ -401,7 +397,7 @@ static int run(struct invocation *in, struct err *e)
 }
 
 static const struct arg_spec args[] = {
-	{"E", NAME_EXPERT, NULL, false, false}, {"TOOL", NAME_TOOL, NULL, true, false}, {NULL}};
+	{"E", NAME_EXPERT}, {"TOOL", NAME_TOOL, .optional = true}, {NULL}};
 static const struct option_spec options[] = {
 	OPT_STR(struct run_order, input, "input", "JSON", "the tool's input, one JSON object"),
 	OPT_STR(struct run_order, input_file, "input-file", "FILE",

@@ -11,31 +11,9 @@
 
 static const struct column columns[] = {{"SESSION", "session"}, {"EXPERT", "expert"},
 	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {"RUNS", "runs"},
-	{"STARTED", "started"}, {"ENDED", "ended"}, {"REASON", "reason"}, {NULL, NULL}};
+	{"STARTED", "started"}, {"ENDED", "ended"}, {"REASON", "reason"}, {NULL}};
 static const struct column start_columns[] = {{"SESSION", "session"}, {"EXPERT", "expert"},
-	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {NULL, NULL}};
-
-static int open_state(struct state *st, const struct invocation *in, struct err *e)
-{
-	struct err quiet = {0};
-	if (cli_state(st, in, STATE_WRITE, e) < 0)
-		return -1;
-	session_sweep(st, &quiet);
-	return 0;
-}
-
-static int say_started(const struct invocation *in, const struct session *s, struct err *e)
-{
-	if (in->output == OUTPUT_TEXT) {
-		output_say(in, "%s", s->id);
-		return 0;
-	}
-	return output_object(in, start_columns,
-		json_pack("{s:s,s:s,s:o,s:s?,s:I}", "session", s->id, "expert", s->expert,
-			"version", s->version ? json_integer(s->version) : json_string("draft"),
-			"buyer", s->buyer, "idle", (json_int_t)s->idle_s),
-		e);
-}
+	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {NULL}};
 
 struct start {
 	const char *buyer;
@@ -52,7 +30,7 @@ static int do_start(struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "'--draft' and '--version' do not go together");
 		return err_hint(e, "give one of them");
 	}
-	if (open_state(&st, in, e) < 0)
+	if (cli_state_swept(&st, in, e) < 0)
 		return -1;
 	const struct keeper_order order = {.expert = arg(in, 0),
 		.buyer = o->buyer,
@@ -62,7 +40,11 @@ static int do_start(struct invocation *in, struct err *e)
 		return -1;
 	if (s.version == EXPERT_DRAFT && !o->draft)
 		say_note(in, "'%s' was never published: this runs its draft", order.expert);
-	return say_started(in, &s, e);
+	return output_done(in, start_columns,
+		json_pack("{s:s,s:s,s:o,s:s?,s:I}", "session", s.id, "expert", s.expert, "version",
+			s.version ? json_integer(s.version) : json_string("draft"), "buyer",
+			s.buyer, "idle", (json_int_t)s.idle_s),
+		e, "%s", s.id);
 }
 
 struct session_list {
@@ -73,32 +55,27 @@ static int do_list(struct invocation *in, struct err *e)
 {
 	const struct session_list *o = in->options;
 	STATE_AUTO st = {0};
-	if (open_state(&st, in, e) < 0)
+	if (cli_state_swept(&st, in, e) < 0)
 		return -1;
-	json_t *rows = session_list(&st, o->all, e);
-	return rows ? output_list(in, columns, rows, e) : -1;
+	return output_list(in, columns, session_list(&st, o->all, e), e);
 }
 
-static const struct column end_columns[] = {
-	{"SESSION", "session"}, {"REASON", "reason"}, {NULL, NULL}};
+static const struct column end_columns[] = {{"SESSION", "session"}, {"REASON", "reason"}, {NULL}};
 
 static int do_end(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	SESSION_AUTO s = {0};
 	static const char reason[] = "it was ended";
-	if (open_state(&st, in, e) < 0 || session_find(&st, arg(in, 0), &s, e) < 0 ||
+	if (cli_state_swept(&st, in, e) < 0 || session_find(&st, arg(in, 0), &s, e) < 0 ||
 		session_end(&st, &s, reason, e) < 0)
 		return -1;
-	output_say(in, "ended %s", s.id);
-	if (in->output == OUTPUT_TEXT)
-		return 0;
-	return output_object(
-		in, end_columns, json_pack("{s:s,s:s}", "session", s.id, "reason", reason), e);
+	return output_done(in, end_columns,
+		json_pack("{s:s,s:s}", "session", s.id, "reason", reason), e, "ended %s", s.id);
 }
 
-static const struct arg_spec start_args[] = {{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
-static const struct arg_spec end_args[] = {{"ID", NAME_SESSION, NULL, false, false}, {NULL}};
+static const struct arg_spec start_args[] = {{"E", NAME_EXPERT}, {NULL}};
+static const struct arg_spec end_args[] = {{"ID", NAME_SESSION}, {NULL}};
 static const struct option_spec start_options[] = {
 	OPT_STR(struct start, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
 	OPT_INT(struct start, idle, "idle", "S",

@@ -17,7 +17,7 @@ static const struct column columns[] = {{"STATE", "state"}, {"KEY", "key"},
 	{"CREDENTIALS", "credentials"}, {"HOSTS", "hosts"}, {"EXPERTS", "experts"},
 	{"CONNECTIONS", "connections"}, {"SESSIONS", "sessions"}, {"RUNS", "runs"},
 	{"ARTIFACTS", "artifacts"}, {"ARTIFACT BYTES", "artifact_bytes"}, {"EVENTS", "events"},
-	{"AUDIT ROWS", "audit_rows"}, {NULL, NULL}};
+	{"AUDIT ROWS", "audit_rows"}, {NULL}};
 
 struct init {
 	bool passphrase;
@@ -75,7 +75,7 @@ static int run_status(struct invocation *in, struct err *e)
 
 static const struct column backup_columns[] = {{"BACKUP", "backup"}, {"CREATED", "created"},
 	{"SCHEMA", "schema"}, {"FINGERPRINT", "fingerprint"}, {"OBJECTS", "objects"},
-	{"BYTES", "bytes"}, {"LACKING", "lacking"}, {NULL, NULL}};
+	{"BYTES", "bytes"}, {"LACKING", "lacking"}, {NULL}};
 
 static int run_backup(struct invocation *in, struct err *e)
 {
@@ -155,7 +155,7 @@ static int run_restore(struct invocation *in, struct err *e)
 
 static const struct column rekey_columns[] = {{"KEY", "key"}, {"FINGERPRINT", "fingerprint"},
 	{"OLD KEY", "old_key"}, {"OLD FINGERPRINT", "old_fingerprint"}, {"RECORDS", "records"},
-	{NULL, NULL}};
+	{NULL}};
 
 struct new_key {
 	const char *to;
@@ -214,8 +214,8 @@ static int run_rekey(struct invocation *in, struct err *e)
 	return done;
 }
 
-static const struct arg_spec to_arg[] = {{"TO", NAME_NONE, NULL, false, false}, {NULL}};
-static const struct arg_spec from_arg[] = {{"FROM", NAME_DIR, NULL, false, false}, {NULL}};
+static const struct arg_spec to_arg[] = {{"TO"}, {NULL}};
+static const struct arg_spec from_arg[] = {{"FROM", NAME_DIR}, {NULL}};
 static const struct option_spec rekey_options[] = {
 	OPT_FLAG(struct new_key, passphrase, "passphrase",
 		"wrap the new key by a passphrase, which is asked for"),

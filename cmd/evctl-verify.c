@@ -49,7 +49,7 @@ static void print_sarif(const struct judge *js)
 
 static int print_json(const struct invocation *in, const struct judge *js, struct err *e)
 {
-	static const struct column names[] = {{"EXPERT", "expert"}, {NULL, NULL}};
+	static const struct column names[] = {{"EXPERT", "expert"}, {NULL}};
 	if (js->n == 1)
 		return js->v[0].verdict ? output_object(in, names, json_incref(js->v[0].verdict), e)
 					: 0;
@@ -127,7 +127,7 @@ static int run_verify(struct invocation *in, struct err *e)
 	return print(in, &js, e) < 0 ? -1 : judge_error(&js, e);
 }
 
-static const struct arg_spec args[] = {{"EXPERT|DIR", NAME_EXPERT, NULL, false, true}, {NULL}};
+static const struct arg_spec args[] = {{"EXPERT|DIR", NAME_EXPERT, .repeats = true}, {NULL}};
 static const struct option_spec options[] = {
 	OPT_FLAG(struct judging, published, "published", "judge what is published, not the draft"),
 	OPT_FLAG(struct judging, strict, "strict", "amber counts as a finding too"),

@@ -19,8 +19,7 @@ static const struct noun {
 	{"conn", "outside APIs that the expert itself calls"},
 	{"mcp", "a Model Context Protocol server"}, {"log", "what runs did, and the audit trail"},
 	{"state", "the state file"}, {"doctor", "what this machine can enforce"},
-	{"apply", "hosts, experts and grants from one file"}, {"help", "a noun's manual"},
-	{NULL, NULL}};
+	{"apply", "hosts, experts and grants from one file"}, {"help", "a noun's manual"}, {NULL}};
 
 static char *beside_me(const char *name, struct err *e)
 {
@@ -188,7 +187,7 @@ static int run(struct invocation *in, struct err *e)
 }
 
 static const struct arg_spec args[] = {
-	{"NOUN", NAME_WORD, NULL, false, false}, {"ARG", NAME_NONE, NULL, true, true}, {NULL}};
+	{"NOUN", NAME_WORD}, {"ARG", NAME_NONE, NULL, true, true}, {NULL}};
 static const struct verb verbs[] = {{NULL, "", args, NULL, NULL, run}, {NULL}};
 
 static const struct program program = {.name = "evctl",

@@ -280,17 +280,35 @@ int output_object(
 	return 0;
 }
 
-void output_say(const struct invocation *in, const char *fmt, ...)
+static void say_line(const char *fmt, va_list ap)
 {
-	if (in->output != OUTPUT_TEXT)
-		return;
 	BUF_AUTO b = {0};
-	va_list ap;
-	va_start(ap, fmt);
 	buf_vaddf(&b, fmt, ap);
-	va_end(ap);
 	buf_addc(&b, '\n');
 	output_text(stdout, buf_str(&b), b.len);
+}
+
+int output_done(const struct invocation *in, const struct column *cols, json_t *obj, struct err *e,
+	const char *fmt, ...)
+{
+	va_list ap;
+	if (in->output != OUTPUT_TEXT)
+		return output_object(in, cols, obj, e);
+	va_start(ap, fmt);
+	say_line(fmt, ap);
+	va_end(ap);
+	json_decref(obj);
+	return 0;
+}
+
+void output_say(const struct invocation *in, const char *fmt, ...)
+{
+	va_list ap;
+	if (in->output != OUTPUT_TEXT)
+		return;
+	va_start(ap, fmt);
+	say_line(fmt, ap);
+	va_end(ap);
 }
 
 void output_paint(const struct invocation *in, const char *sgr)

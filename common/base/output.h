@@ -17,13 +17,17 @@ struct column {
 /*
  * Prints an array of objects. Columns end with a title of NULL; `-o name` prints the first column.
  * Members that are arrays are joined with ", "; true is "yes"; false and null are "". Takes rows
- * over.
+ * over; NULL is of an error before, and -1.
  */
 int output_list(
 	const struct invocation *in, const struct column *cols, json_t *rows, struct err *e);
-/* Prints one object: its columns as "title: value" lines on text. Takes obj over. */
+/* Prints one object: its columns as "title: value" lines on text. Takes obj
+ * over; NULL as above. */
 int output_object(
 	const struct invocation *in, const struct column *cols, json_t *obj, struct err *e);
+/* What came of a change: on text a line that says it, else the object, which is taken over. */
+int output_done(const struct invocation *in, const struct column *cols, json_t *obj, struct err *e,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* One JSON document, indented on a terminal, whatever -o says. Takes j over. */
 void output_json(json_t *j);
 /* A line on stdout for text output, as output_text() has it; nothing for json and name. */

@@ -1,8 +1,15 @@
 #include "cli/cli.h"
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/say.h"
+#include "state/capem.h"
+#include "state/cred.h"
+#include "state/session.h"
 
 #include <stdarg.h>
+#include <string.h>
+
+#define DAY_MS ((int64_t)86400000)
 
 int cli_place(const struct invocation *in, struct state_place *p, struct err *e)
 {
@@ -17,6 +24,15 @@ int cli_state(struct state *st, const struct invocation *in, enum state_mode mod
 	return cli_place(in, &place, e) < 0 ? -1 : state_open(st, &place, mode, e);
 }
 
+int cli_state_swept(struct state *st, const struct invocation *in, struct err *e)
+{
+	struct err quiet = {0};
+	if (cli_state(st, in, STATE_WRITE, e) < 0)
+		return -1;
+	session_sweep(st, &quiet);
+	return 0;
+}
+
 int cli_secret(const struct invocation *in, const struct secret_source *given, const char *what,
 	bool for_header, struct secret *out, struct err *e)
 {
@@ -28,18 +44,71 @@ int cli_secret(const struct invocation *in, const struct secret_source *given, c
 	return 0;
 }
 
+void cli_warn_short(const struct invocation *in, const char *name, const struct secret *value,
+	const char *danger)
+{
+	if (value->n && value->n < CRED_SHORT)
+		say_warn(in, "'%s' is short: under %d bytes it %s (! short)", name, CRED_SHORT,
+			danger);
+}
+
+const struct option_spec cli_rotate_options[] = {
+	SECRET_OPTIONS(struct cli_rotate), OPT_END(struct cli_rotate)};
+const struct option_spec cli_supply_options[] = {
+	OPT_STR(struct cli_supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct cli_supply, buyer, "buyer", "B", "by this buyer ('builder' is you)",
+		.kind = NAME_BUYER),
+	SECRET_OPTIONS(struct cli_supply), OPT_END(struct cli_supply)};
+const struct option_spec cli_withdraw_options[] = {
+	OPT_STR(struct cli_supply, expert, "expert", "E", "for this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct cli_supply, buyer, "buyer", "B", "by this buyer", .kind = NAME_BUYER),
+	OPT_END(struct cli_supply)};
+
+int cli_need_buyer(const struct invocation *in, const struct cli_supply *o, struct err *e)
+{
+	if (o->expert && o->buyer)
+		return 0;
+	err_set(e, ERR_USAGE, "'--expert' and '--buyer' are needed");
+	return err_hint(
+		e, "%s %s %s --expert E --buyer B", in->program->name, in->verb->name, arg(in, 0));
+}
+
+int cli_change_route(const struct cli_route *o, struct route *to, struct buf *pem, struct err *e)
+{
+	option_yes(o->allow_private, &to->allow_private);
+	if (o->connect_to)
+		to->connect_to = strcmp(o->connect_to, "none") == 0 ? NULL : o->connect_to;
+	if (!o->ca_file)
+		return 0;
+	to->ca = NULL;
+	if (strcmp(o->ca_file, "none") == 0)
+		return 0;
+	if (capem_read(o->ca_file, pem, e) < 0)
+		return -1;
+	to->ca = buf_str(pem);
+	return 0;
+}
+
+int cli_days_ago(const struct invocation *in, int days, int64_t *ms, struct err *e)
+{
+	*ms = clock_real_ms() - days * DAY_MS;
+	if (days >= 0)
+		return 0;
+	err_set(e, ERR_USAGE, "'--older DAYS' is missing");
+	return err_hint(e, "%s %s --older 30", in->program->name, in->verb->name);
+}
+
 static json_t *find_one(
 	struct state *st, const struct cli_noun *noun, const char *name, struct err *e)
 {
-	JSON_AUTO found = noun->find(st, name, e);
-	return json_incref(json_is_array(found) ? json_array_get(found, 0) : found);
+	json_t *found = noun->find(st, name, e);
+	return json_is_array(found) ? json_take_first(found) : found;
 }
 
 int cli_show(const struct invocation *in, struct state *st, const struct cli_noun *noun,
 	const char *name, struct err *e)
 {
-	json_t *one = find_one(st, noun, name, e);
-	return one ? output_object(in, noun->columns, one, e) : -1;
+	return output_object(in, noun->columns, find_one(st, noun, name, e), e);
 }
 
 int cli_report(const struct invocation *in, struct state *st, const struct cli_noun *noun,

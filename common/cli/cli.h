@@ -6,6 +6,7 @@
 #define EVCTL_CLI_CLI_H
 
 #include "base/output.h"
+#include "net/host.h"
 #include "state/prompt.h"
 #include "state/state.h"
 
@@ -13,9 +14,15 @@
 int cli_place(const struct invocation *in, struct state_place *p, struct err *e);
 /* Opens the state that the command line names. */
 int cli_state(struct state *st, const struct invocation *in, enum state_mode mode, struct err *e);
+/* As cli_state() to write, with what died without saying so ended: runs and sessions as they are.
+ */
+int cli_state_swept(struct state *st, const struct invocation *in, struct err *e);
 /* A secret value from where the options below say, as secret_input(). */
 int cli_secret(const struct invocation *in, const struct secret_source *given, const char *what,
 	bool for_header, struct secret *out, struct err *e);
+/* Warns of a value too short for what a longer one is safe from. */
+void cli_warn_short(const struct invocation *in, const char *name, const struct secret *value,
+	const char *danger);
 /* The rows of a verb whose struct has a struct secret_source as its member `secret`. */
 #define SECRET_OPTIONS(T)                                                                        \
 	OPT_STR(T, secret.file, "from-file", "FILE", "read the value from FILE ('-': stdin)",    \
@@ -23,6 +30,28 @@ int cli_secret(const struct invocation *in, const struct secret_source *given, c
 		OPT_INT(T, secret.fd, "from-fd", "N", "read the value from descriptor N", -1, 0, \
 			OPTION_FD_MAX),                                                          \
 		OPT_FLAG(T, secret.trim, "trim", "drop a newline at the value's end")
+
+/* A new value, and a buyer's: their options, and what is wrong without one of them. */
+struct cli_rotate {
+	struct secret_source secret;
+};
+extern const struct option_spec cli_rotate_options[];
+struct cli_supply {
+	const char *expert, *buyer;
+	struct secret_source secret;
+};
+extern const struct option_spec cli_supply_options[], cli_withdraw_options[];
+int cli_need_buyer(const struct invocation *in, const struct cli_supply *o, struct err *e);
+
+/* What is said of a route that is there; what is not said stays. "none" takes a member away. */
+struct cli_route {
+	const char *allow_private, *connect_to, *ca_file;
+};
+/* pem holds the certificates of to->ca. */
+int cli_change_route(const struct cli_route *o, struct route *to, struct buf *pem, struct err *e);
+
+/* The moment so many days ago, ms; ERR_USAGE where they are not given (-1). */
+int cli_days_ago(const struct invocation *in, int days, int64_t *ms, struct err *e);
 
 /* How things of a kind are shown. */
 struct cli_noun {

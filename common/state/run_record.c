@@ -280,7 +280,7 @@ json_t *run_show(struct state *st, const char *id, struct err *e)
 		"s", id));
 	JSON_AUTO files = run ? artifact_list(st, id, NULL, e) : NULL;
 	JSON_AUTO withheld = files ? run_withheld(st, id, e) : NULL;
-	if (!run)
+	if (!run && !e->code)
 		no_run(id, e);
 	if (!withheld)
 		return NULL;
