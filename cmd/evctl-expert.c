@@ -7,9 +7,9 @@
 #include "state/livenames.h"
 #include "state/expert.h"
 #include "state/listing.h"
-#include "verify/check.h"
 #include "verify/diff.h"
-#include "verify/verdict_text.h"
+#include "verify/publish.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +33,10 @@ static json_t *for_output(const struct invocation *in, json_t *row, bool with_en
 }
 
 static const struct column list_columns[] = {{"NAME", "name"}, {"PUBLISHED", "published"},
-	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {NULL, NULL}};
+	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {NULL}};
 static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "description"},
 	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"PUBLISHED", "published"},
-	{"VERSIONS", "versions"}, {NULL, NULL}};
+	{"VERSIONS", "versions"}, {NULL}};
 
 static const struct cli_noun expert = {.columns = show_columns, .find = expert_describe};
 
@@ -56,24 +56,28 @@ static int run_list(struct invocation *in, struct err *e)
 	return output_list(in, list_columns, json_incref(rows), e);
 }
 
+/* Takes made over; NULL is of an error before. */
+static int print_made(const struct invocation *in, json_t *made,
+	void (*text)(const json_t *, struct buf *), struct err *e)
+{
+	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL}};
+	BUF_AUTO b = {0};
+	if (!made || in->output != OUTPUT_TEXT)
+		return output_object(in, columns, made, e);
+	text(made, &b);
+	json_decref(made);
+	output_text(stdout, buf_str(&b), b.len);
+	return 0;
+}
+
 static int show_diff(const struct invocation *in, struct state *st, const char *name, struct err *e)
 {
-	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
 	EXPERT_VIEW_AUTO published = {0};
 	EXPERT_VIEW_AUTO draft = {0};
-	BUF_AUTO text = {0};
 	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
 		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
 		return -1;
-	json_t *diff = diff_make(&published, &draft, e);
-	if (!diff)
-		return -1;
-	if (in->output != OUTPUT_TEXT)
-		return output_object(in, columns, diff, e);
-	diff_text(diff, &text);
-	json_decref(diff);
-	output_text(stdout, buf_str(&text), text.len);
-	return 0;
+	return print_made(in, diff_make(&published, &draft, e), diff_text, e);
 }
 
 struct expert_show {
@@ -88,21 +92,20 @@ static int run_show(struct invocation *in, struct err *e)
 		return -1;
 	if (o->diff)
 		return show_diff(in, &st, arg(in, 0), e);
-	json_t *row = for_output(in, expert_describe(&st, arg(in, 0), e), true);
-	return row ? output_object(in, show_columns, row, e) : -1;
+	return output_object(
+		in, show_columns, for_output(in, expert_describe(&st, arg(in, 0), e), true), e);
 }
 
 static int run_versions(struct invocation *in, struct err *e)
 {
 	static const struct column columns[] = {{"VERSION", "version"}, {"PUBLISHED", "published"},
 		{"STATUS", "status"}, {"FLAGS", "flags"}, {"HOSTS", "hosts"},
-		{"CREATED", "created"}, {NULL, NULL}};
+		{"CREATED", "created"}, {NULL}};
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
-	json_t *rows = expert_versions(&st, &x, e);
-	return rows ? output_list(in, columns, rows, e) : -1;
+	return output_list(in, columns, expert_versions(&st, &x, e), e);
 }
 
 struct listing {
@@ -112,29 +115,19 @@ struct listing {
 static int run_listing(struct invocation *in, struct err *e)
 {
 	const struct listing *o = in->options;
-	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
 	EXPERT_VIEW_AUTO v = {0};
-	BUF_AUTO text = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
 	if (!x.published)
 		say_note(in, "'%s' is not published: this is what its draft would show", x.name);
 	if (expert_load_meta(&st, x.name, x.published ? EXPERT_PUBLISHED : EXPERT_DRAFT, &v, e) < 0)
 		return -1;
-	json_t *listing = listing_make(&st, &v, e);
-	if (!listing)
-		return -1;
-	if (in->output != OUTPUT_TEXT)
-		return output_object(in, columns, listing, e);
-	if (o->markdown || (in->common.output && strcmp(in->common.output, "text") != 0))
-		listing_markdown(listing, &text);
-	else
-		listing_text(listing, &text);
-	json_decref(listing);
-	output_text(stdout, buf_str(&text), text.len);
-	return 0;
+	bool markdown =
+		o->markdown || (in->common.output && strcmp(in->common.output, "text") != 0);
+	return print_made(
+		in, listing_make(&st, &v, e), markdown ? listing_markdown : listing_text, e);
 }
 
 /* ---- making and changing -----------------------------------------------------------------------
@@ -213,17 +206,18 @@ static int run_set(struct invocation *in, struct err *e)
 	return cli_report(in, &st, &expert, x.name, e, "expert %s now lives in %s", x.name, real);
 }
 
-static void say_attached(const struct invocation *in, const struct expert *x,
-	const struct bound_host *h, bool attach, bool changed)
+static void say_attached(
+	const struct invocation *in, const struct expert *x, const json_t *row, bool attach)
 {
+	const char *host = json_text_of(row, "host");
+	bool changed = json_is_true(json_object_get(row, "changed"));
 	const char *did = attach    ? changed ? "attached" : "attached already:"
 			  : changed ? "detached"
 				    : "not attached:";
-	char text[HOST_TEXT_MAX];
-	host_text(&h->host, text);
-	output_say(in, "%s %s%s%s", did, text, attach && !h->credential ? " (egress only)" : "",
-		attach && host_is_wildcard(&h->host) ? "  ! wildcard" : "");
-	if (x->published && changed && in->output == OUTPUT_TEXT)
+	output_say(in, "%s %s%s%s", did, host,
+		attach && !*json_text_of(row, "injects") ? " (egress only)" : "",
+		attach && *host == '*' ? "  ! wildcard" : "");
+	if (x->published && changed)
 		say_note(in, "version %d keeps its hosts until: evctl-expert publish %s",
 			x->published, x->name);
 }
@@ -232,30 +226,21 @@ static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
 {
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
-	size_t n = in->args.n - 1;
+	json_t *row;
+	size_t i, n = in->args.n - 1;
 	if (n == 0) {
 		err_set(e, ERR_USAGE, "missing argument: HOST");
 		return err_hint(e, "evctl-host list");
 	}
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0)
 		return -1;
-	struct bound_host *hosts = calloc(n, sizeof *hosts);
-	bool *changed = calloc(n, sizeof *changed);
-	int r = hosts && changed ? 0 : err_set(e, ERR_FAIL, "out of memory");
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = host_find(&st, arg(in, i + 1), &hosts[i], e);
-	if (r == 0)
-		r = attach ? expert_attach(&st, &x, hosts, n, changed, e)
-			   : expert_detach(&st, &x, hosts, n, changed, e);
-	for (size_t i = 0; i < n && r == 0; i++)
-		say_attached(in, &x, &hosts[i], attach, changed[i]);
-	for (size_t i = 0; hosts && i < n; i++)
-		bound_host_free(&hosts[i]);
-	free(hosts);
-	free(changed);
-	if (r == 0 && in->output != OUTPUT_TEXT)
-		r = cli_show(in, &st, &expert, x.name, e);
-	return r;
+	JSON_AUTO done = expert_attach(&st, &x, in->args.v + 1, n, attach, e);
+	if (!done)
+		return -1;
+	if (in->output != OUTPUT_TEXT)
+		return cli_show(in, &st, &expert, x.name, e);
+	json_array_foreach(done, i, row) say_attached(in, &x, row, attach);
+	return 0;
 }
 
 static int run_attach(struct invocation *in, struct err *e)
@@ -270,14 +255,6 @@ static int run_detach(struct invocation *in, struct err *e)
 
 /* ---- publishing --------------------------------------------------------------------------------
  */
-
-static int refuse_red(const struct expert_view *v, const json_t *verdict, struct err *e)
-{
-	BUF_AUTO why = {0};
-	report_summary(verdict, &why);
-	err_set(e, ERR_FINDINGS, "expert '%s' is red: %s", v->name, buf_str(&why));
-	return err_hint(e, "evctl-verify %s; --force publishes it all the same", v->name);
-}
 
 /* Their runs end with exit 14 from now on: the owner is the one who can tell them. */
 static void note_supply_again(const struct invocation *in, const char *name, const json_t *again)
@@ -299,7 +276,7 @@ static void note_supply_again(const struct invocation *in, const char *name, con
 static int print_published(const struct invocation *in, const char *name, int version,
 	json_t *verdict, const json_t *again, struct err *e)
 {
-	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL, NULL}};
+	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL}};
 	json_t *flags = json_object_get(verdict, "flags"), *row;
 	size_t i;
 	if (in->output != OUTPUT_TEXT)
@@ -318,29 +295,20 @@ static int print_published(const struct invocation *in, const char *name, int ve
 	return 0;
 }
 
-struct publish {
+struct expert_publish {
 	bool force;
 };
 
 static int run_publish(struct invocation *in, struct err *e)
 {
-	const struct publish *o = in->options;
+	const struct expert_publish *o = in->options;
 	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
 	int version;
-	if (cli_state(&st, in, STATE_WRITE, e) < 0 ||
-		expert_load(&st, arg(in, 0), EXPERT_DRAFT, &v, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
-	JSON_AUTO verdict = verify_view(&st, &v, true, e);
+	JSON_AUTO verdict = publish(&st, arg(in, 0), o->force, &v, &version, e);
 	if (!verdict)
-		return -1;
-	bool red = strcmp(verify_status(verdict), "red") == 0;
-	if (red && !o->force)
-		return refuse_red(&v, verdict, e);
-	if (red)
-		json_array_insert_new(
-			json_object_get(verdict, "flags"), 0, json_string("! forced"));
-	if (expert_publish(&st, &v, v.reads, verify_status(verdict), red, &version, e) < 0)
 		return -1;
 	JSON_AUTO again = key_supply_again(&st, v.id, version, e);
 	return again ? print_published(in, v.name, version, verdict, again, e) : -1;
@@ -413,12 +381,12 @@ static int run_rm_version(struct invocation *in, struct err *e)
 /* ---- the program -------------------------------------------------------------------------------
  */
 
-static const struct arg_spec new_expert[] = {{"NAME", NAME_NONE, NULL, false, false}, {NULL}};
-static const struct arg_spec expert_arg[] = {{"EXPERT", NAME_EXPERT, NULL, false, false}, {NULL}};
-static const struct arg_spec expert_hosts[] = {{"EXPERT", NAME_EXPERT, NULL, false, false},
-	{"HOST", NAME_HOST, NULL, false, true}, {NULL}};
-static const struct arg_spec expert_version[] = {{"EXPERT", NAME_EXPERT, NULL, false, false},
-	{"VERSION", NAME_VERSION, NULL, false, false}, {NULL}};
+static const struct arg_spec new_expert[] = {{"NAME"}, {NULL}};
+static const struct arg_spec expert_arg[] = {{"EXPERT", NAME_EXPERT}, {NULL}};
+static const struct arg_spec expert_hosts[] = {
+	{"EXPERT", NAME_EXPERT}, {"HOST", NAME_HOST, .repeats = true}, {NULL}};
+static const struct arg_spec expert_version[] = {
+	{"EXPERT", NAME_EXPERT}, {"VERSION", NAME_VERSION}, {NULL}};
 
 static const struct option_spec create_options[] = {
 	OPT_STR(struct create, dir, "dir", "DIR", "the directory with expert.yaml and the code",
@@ -434,8 +402,9 @@ static const struct option_spec show_options[] = {
 		"what differs between the published version and the draft"),
 	OPT_END(struct expert_show)};
 static const struct option_spec publish_options[] = {
-	OPT_FLAG(struct publish, force, "force", "publish in spite of a red verdict, flagged"),
-	OPT_END(struct publish)};
+	OPT_FLAG(struct expert_publish, force, "force",
+		"publish in spite of a red verdict, flagged"),
+	OPT_END(struct expert_publish)};
 static const struct option_spec listing_options[] = {
 	OPT_FLAG(struct listing, markdown, "markdown", "as Markdown"), OPT_END(struct listing)};
 

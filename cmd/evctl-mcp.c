@@ -39,7 +39,7 @@ static int run(struct invocation *in, struct err *e)
 	return serve(&spec, e);
 }
 
-static const struct arg_spec args[] = {{"E", NAME_EXPERT, NULL, false, false}, {NULL}};
+static const struct arg_spec args[] = {{"E", NAME_EXPERT}, {NULL}};
 static const struct option_spec options[] = {
 	OPT_STR(struct offer, buyer, "buyer", "B", "all calls are this buyer's",
 		.kind = NAME_BUYER),

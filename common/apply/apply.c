@@ -6,7 +6,7 @@
 #include "state/cred.h"
 #include "state/expert.h"
 #include "state/bound_host.h"
-#include "verify/check.h"
+#include "verify/publish.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,17 +310,12 @@ static int add_canonicals(struct strv *out, const struct strv *hosts, struct err
 }
 
 static int attach_one(
-	struct applying *ap, const struct expert *x, const char *text, bool attach, struct err *e)
+	struct applying *ap, const struct expert *x, char *text, bool attach, struct err *e)
 {
-	BOUND_HOST_AUTO h = {0};
-	bool changed = false;
-	if (host_find(ap->st, text, &h, e) < 0)
-		return -1;
-	int r = attach ? expert_attach(ap->st, x, &h, 1, &changed, e)
-		       : expert_detach(ap->st, x, &h, 1, &changed, e);
-	if (r == 0 && changed)
+	JSON_AUTO done = expert_attach(ap->st, x, &text, 1, attach, e);
+	if (json_is_true(json_object_get(json_array_get(done, 0), "changed")))
 		note(ap, attach ? "+" : "-", "attach", x->name, text);
-	return r;
+	return done ? 0 : -1;
 }
 
 static int attach_hosts(struct applying *ap, const struct apply_expert *w, struct err *e)
@@ -351,16 +346,8 @@ static int publish_expert(struct applying *ap, const char *name, struct err *e)
 {
 	EXPERT_VIEW_AUTO v = {0};
 	int version = 0;
-	if (expert_load(ap->st, name, EXPERT_DRAFT, &v, e) < 0)
-		return -1;
-	JSON_AUTO verdict = verify_view(ap->st, &v, true, e);
+	JSON_AUTO verdict = publish(ap->st, name, false, &v, &version, e);
 	if (!verdict)
-		return -1;
-	if (strcmp(verify_status(verdict), "red") == 0) {
-		err_set(e, ERR_FINDINGS, "expert '%s' is red: not published", name);
-		return err_hint(e, "evctl-verify %s", name);
-	}
-	if (expert_publish(ap->st, &v, v.reads, verify_status(verdict), false, &version, e) < 0)
 		return -1;
 	note(ap, "+", "publish", name, NULL);
 	return 0;

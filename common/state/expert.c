@@ -152,39 +152,39 @@ int expert_set_dir(struct state *st, const struct expert *x, const char *dir,
 		st, r, "expert set", x->name, json_pack("{s:s%}", "dir", dir, strlen(dir)), e);
 }
 
-/* An audit row is only written where something changed: attaching twice is one change. */
-static int put_attachments(struct state *st, const struct expert *x, const struct bound_host *hosts,
-	size_t n, bool attach, bool *changed, struct err *e)
+static int attach_one(struct state *st, const struct expert *x, const char *name, bool attach,
+	json_t *rows, json_t *changes, struct err *e)
 {
-	JSON_AUTO names = json_array();
-	int r = 0;
-	if (state_begin(st, e) < 0)
+	BOUND_HOST_AUTO h = {0};
+	char text[HOST_TEXT_MAX];
+	bool changed;
+	if (host_find(st, name, &h, e) < 0 ||
+		put_attachment(st, x->id, h.id, attach, &changed, e) < 0)
 		return -1;
-	for (size_t i = 0; i < n && r == 0; i++) {
-		r = put_attachment(st, x->id, hosts[i].id, attach, &changed[i], e);
-		char text[HOST_TEXT_MAX];
-		host_text(&hosts[i].host, text);
-		if (r == 0 && changed[i])
-			json_array_append_new(names, json_string(text));
-	}
-	if (r == 0 && json_array_size(names) == 0) {
+	host_text(&h.host, text);
+	if (changed)
+		json_array_append_new(changes, json_string(text));
+	return json_array_append_new(rows, json_pack("{s:s,s:s?,s:b}", "host", text, "injects",
+						   h.credential_name, "changed", (int)changed));
+}
+
+/* An audit row is only written where something changed: attaching twice is one change. */
+json_t *expert_attach(struct state *st, const struct expert *x, char *const *hosts, size_t n,
+	bool attach, struct err *e)
+{
+	JSON_AUTO rows = json_array();
+	JSON_AUTO changes = json_array();
+	int r = state_begin(st, e);
+	if (r < 0)
+		return NULL;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = attach_one(st, x, hosts[i], attach, rows, changes, e);
+	if (r == 0 && json_array_size(changes) == 0)
 		state_leave(st);
-		return 0;
-	}
-	return state_finish(st, r, attach ? "expert attach" : "expert detach", x->name,
-		json_pack("{s:O}", "hosts", names), e);
-}
-
-int expert_attach(struct state *st, const struct expert *x, const struct bound_host *hosts,
-	size_t n, bool *changed, struct err *e)
-{
-	return put_attachments(st, x, hosts, n, true, changed, e);
-}
-
-int expert_detach(struct state *st, const struct expert *x, const struct bound_host *hosts,
-	size_t n, bool *changed, struct err *e)
-{
-	return put_attachments(st, x, hosts, n, false, changed, e);
+	else
+		r = state_finish(st, r, attach ? "expert attach" : "expert detach", x->name,
+			json_pack("{s:O}", "hosts", changes), e);
+	return r < 0 ? NULL : json_incref(rows);
 }
 
 int expert_unpublish(struct state *st, const struct expert *x, int *was, struct err *e)

@@ -90,11 +90,12 @@ int expert_read_dir(const struct state_place *place, const char *dir, char **rea
 int expert_create(struct state *st, const char *dir, const struct manifest *m, struct err *e);
 int expert_set_dir(struct state *st, const struct expert *x, const char *dir,
 	const struct manifest *m, struct err *e);
-/* All of the hosts or none; changed[i] is false where it was so already. */
-int expert_attach(struct state *st, const struct expert *x, const struct bound_host *hosts,
-	size_t n, bool *changed, struct err *e);
-int expert_detach(struct state *st, const struct expert *x, const struct bound_host *hosts,
-	size_t n, bool *changed, struct err *e);
+/*
+ * All of the hosts, which must exist, or none: [{host, injects (or null), changed}], changed being
+ * false where it was so already.
+ */
+json_t *expert_attach(struct state *st, const struct expert *x, char *const *hosts, size_t n,
+	bool attach, struct err *e);
 /*
  * Freezes a draft view into the next version and makes that the published one. Needs no private
  * key. findings (verify/findings.h) stays the caller's.

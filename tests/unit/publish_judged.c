@@ -74,12 +74,10 @@ static int set_plain(struct state *st, struct err *e)
 static int attach_another(struct state *st, struct err *e)
 {
 	EXPERT_AUTO x = {0};
-	BOUND_HOST_AUTO h = {0};
-	bool changed;
-	if (add_host(st, "i.example", e) < 0 || host_find(st, "i.example", &h, e) < 0 ||
-		expert_find(st, "x", &x, e) < 0)
+	if (add_host(st, "i.example", e) < 0 || expert_find(st, "x", &x, e) < 0)
 		return -1;
-	return expert_attach(st, &x, &h, 1, &changed, e);
+	JSON_AUTO done = expert_attach(st, &x, (char *[]){(char *)"i.example"}, 1, true, e);
+	return done ? 0 : -1;
 }
 
 static int bind_key(struct state *st, struct err *e)

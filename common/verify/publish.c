@@ -1,0 +1,36 @@
+#include "verify/publish.h"
+#include "verify/check.h"
+#include "verify/verdict_text.h"
+
+#include <string.h>
+
+static void refuse_red(const struct expert_view *v, const json_t *verdict, struct err *e)
+{
+	BUF_AUTO why = {0};
+	report_summary(verdict, &why);
+	err_set(e, ERR_FINDINGS, "expert '%s' is red: %s", v->name, buf_str(&why));
+	err_hint(e, "evctl-verify %s; evctl-expert publish %s --force publishes it all the same",
+		v->name, v->name);
+}
+
+json_t *publish(struct state *st, const char *name, bool force, struct expert_view *v, int *version,
+	struct err *e)
+{
+	if (expert_load(st, name, EXPERT_DRAFT, v, e) < 0)
+		return NULL;
+	JSON_AUTO verdict = verify_view(st, v, true, e);
+	if (!verdict)
+		return NULL;
+	const char *status = verify_status(verdict);
+	bool red = strcmp(status, "red") == 0;
+	if (red && !force) {
+		refuse_red(v, verdict, e);
+		return NULL;
+	}
+	if (red)
+		json_array_insert_new(
+			json_object_get(verdict, "flags"), 0, json_string("! forced"));
+	if (expert_publish(st, v, v->reads, status, red, version, e) < 0)
+		return NULL;
+	return json_incref(verdict);
+}
