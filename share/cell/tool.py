@@ -36,10 +36,45 @@ def run_awaitable(value):
     return asyncio.run(wait())
 
 
+def named(kind, names):
+    """The class that an annotation written as a string means."""
+    try:
+        return eval(kind, names) if type(kind) is str else kind
+    except Exception:
+        return None
+
+
+def given(value, kind, names):
+    """VALUE as what its annotation wants where JSON has no such thing: a dataclass, a member of an Enum."""
+    kind = named(kind, names)
+    if type(value) is dict and hasattr(kind, '__dataclass_fields__'):
+        fields, names = kind.__dataclass_fields__, sys.modules[kind.__module__].__dict__
+        return kind(**{k: given(v, fields[k].type, names) if k in fields else v for k, v in value.items()})
+    if type(value) in (str, int, float) and hasattr(kind, '_value2member_map_'):
+        return kind._value2member_map_.get(value, value)
+    of = getattr(kind, '__args__', ())
+    if type(value) is list and getattr(kind, '__origin__', None) is list:
+        return [given(v, of[0], names) for v in value]
+    if type(value) in (dict, str, int, float, list) and type(None) in of:
+        return given(value, of[0], names)
+    return value
+
+
+def as_annotated(function, inputs):
+    while hasattr(function, '__wrapped__'):
+        function = function.__wrapped__
+    try:
+        kinds, names = function.__annotations__, function.__globals__
+    except (AttributeError, NameError):
+        return inputs
+    return {name: given(value, kinds.get(name), names) for name, value in inputs.items()}
+
+
 def run_function(file, function, inputs):
     posix.dup2(LOG, OUT)
     sys.stdout.reconfigure(line_buffering=True)
-    value = getattr(load_module(file), function)(**inputs)
+    function = getattr(load_module(file), function)
+    value = function(**as_annotated(function, inputs))
     return run_awaitable(value) if hasattr(type(value), '__await__') else value
 
 

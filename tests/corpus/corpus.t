@@ -152,7 +152,7 @@ class World(Crm):
     def __init__(self, folder, experts):
         self.of = {host: (x, None) for x in experts for host in x.hosts}
         self.of.update({host: (x, key) for x in experts for key, (_, host) in x.keys.items()})
-        super().__init__(folder, *self.of)
+        super().__init__(folder, *(self.of or ["nobody.example"]))
         world = self
 
         class Handler(self.server.RequestHandlerClass):
