@@ -301,7 +301,8 @@ static void read_through(
 
 	there.helpers = need->depth;
 	if (!key) {
-		report_dynamic(h, call, "which key it is given is not known");
+		report_dynamic(h, call, "which key it is given is not known",
+			"give the key's name as a plain argument");
 		return;
 	}
 	if (is_default) {

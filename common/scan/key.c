@@ -147,14 +147,23 @@ static struct var *named_var(struct at *at, struct node *n)
 	return NULL;
 }
 
+static struct var *class_var(struct at *at, struct node *n);
+
+static bool has_bases(struct scan *s, const struct binding *b)
+{
+	struct seq args = b->node->cls.args;
+
+	return b->node->cls.keywords.n || args.n > 1 ||
+	       (args.n && !scope_is_builtin(s, b->scope, args.v[0], SYM_object));
+}
+
 /* Cls in Cls.ATTR: a class without bases that nothing else is named. */
 static struct node *named_class(struct at *at, struct node *n)
 {
-	struct binding *b = key_only(named_var(at, n));
+	struct var *v = at->nesting < MAX_NESTING ? class_var(at, n) : NULL;
+	struct binding *b = key_only(v ? v : named_var(at, n));
 
-	if (!b || b->kind != BIND_CLASS || b->node->cls.args.n || b->node->cls.keywords.n)
-		return NULL;
-	return b->node;
+	return b && b->kind == BIND_CLASS && !has_bases(at->s, b) ? b->node : NULL;
 }
 
 /* The variable in Cls.ATTR; NULL if n is no such thing or the attribute is stored to. */
@@ -162,7 +171,9 @@ static struct var *class_var(struct at *at, struct node *n)
 {
 	if (n->kind != E_ATTR || n->attr.name->dot_stored)
 		return NULL;
+	at->nesting++;
 	struct node *cls = named_class(at, n->attr.value);
+	at->nesting--;
 	return cls ? scope_own(cls->cls.scope, n->attr.name) : NULL;
 }
 
@@ -299,12 +310,24 @@ static struct texts binding_values(struct at *from, struct binding *b)
 	return *b->keys;
 }
 
+/* Whether code in a scope may run when what is around it, in an outer one, is over. */
+static bool runs_later(const struct scope *scope, const struct scope *outer)
+{
+	for (; scope && scope != outer; scope = scope->up)
+		if (scope->kind == SCOPE_FUNCTION ||
+			(scope->kind == SCOPE_COMPREHENSION && scope->node->kind == E_GENEXP))
+			return true;
+	return false;
+}
+
 /*
  * A variable with several bindings is known inside the body of a loop that sets it, if that body
  * does not set it again.
  */
 static struct texts loop_var_values(struct at *at, const struct var *v)
 {
+	if (runs_later(at->scope, v->scope))
+		return unknown();
 	for (struct loop *loop = at->loop; loop; loop = loop->up) {
 		struct binding *own = NULL;
 		bool again = false;

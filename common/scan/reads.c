@@ -9,12 +9,17 @@
 static struct val visit(struct here *h, struct node *n);
 static void body(struct here *h, struct seq stmts);
 
-static const char used_otherwise[] = "EV_KEYS is used in a way that is not followed";
+static const char by_name[] = "read EV_KEYS['NAME'] by its own name";
+
+static void use_in(struct here *h, struct node *n, enum node_kind within)
+{
+	if (visit(h, n).bits & VAL_OURS)
+		words_used(h, n, within);
+}
 
 static void use(struct here *h, struct node *n)
 {
-	if (visit(h, n).bits & VAL_OURS)
-		report_dynamic(h, n, used_otherwise);
+	use_in(h, n, E_CONST);
 }
 
 /* A name, and what is done with it. */
@@ -38,9 +43,21 @@ static struct val visit_base(struct here *h, struct node *n, enum var_flags as)
 	return visit(h, n);
 }
 
+/* The children of a node. */
+struct uses {
+	struct here *h;
+	enum node_kind within;
+};
+
 static void use_child(struct node *n, void *arg)
 {
-	use(arg, n);
+	const struct uses *u = arg;
+	use_in(u->h, n, u->within);
+}
+
+static void use_children(struct here *h, struct node *n)
+{
+	ast_each(n, use_child, &(struct uses){h, n->kind});
 }
 
 static void use_all(struct here *h, struct seq s)
@@ -71,7 +88,11 @@ static enum sym_known builtin_name(struct here *h, struct node *n)
 static bool is_namespace(struct here *h, struct node *n)
 {
 	if (n->kind == E_ATTR)
-		return n->attr.name->known == SYM___dict__;
+		return n->attr.name->known == SYM___dict__ ||
+		       n->attr.name->known == SYM_f_builtins ||
+		       n->attr.name->known == SYM_f_globals ||
+		       n->attr.name->known == SYM_f_locals ||
+		       n->attr.name->known == SYM___builtins__;
 	if (n->kind != E_CALL)
 		return false;
 	enum sym_known f = builtin_name(h, n->call.func);
@@ -86,7 +107,7 @@ static void check_keys_attr(struct here *h, struct node *n, struct val base)
 	struct val ignored;
 
 	if (n->attr.name->known == SYM_EV_KEYS && !value_keys_of_module(h->s, base, &ignored))
-		report_dynamic(h, n, "EV_KEYS of something that is not known");
+		report_dynamic(h, n, "EV_KEYS of something that is not known", by_name);
 }
 
 /* What is done with a variable of a module of the directory. */
@@ -110,8 +131,10 @@ static struct val visit_attr(struct here *h, struct node *n)
 	check_keys_attr(h, n, base);
 	note_member(h, n, base, VAR_USED);
 	helper_note_attr(h, n, base.bits || base.n);
-	if (base.bits & VAL_METHODS || (base.bits & VAL_DICT && !value_method(n->attr.name)))
-		report_dynamic(h, n, used_otherwise);
+	if (base.bits & VAL_DICT && !value_method(n->attr.name))
+		words_attr(h, n, n, false);
+	else if (base.bits & VAL_METHODS)
+		words_used(h, n, E_ATTR);
 	return v;
 }
 
@@ -130,9 +153,22 @@ static void read_index(struct here *h, struct node *n, struct val base)
 	if (base.bits & VAL_DICT)
 		read_of(h, n->sub.value, n->sub.index, n->line, true);
 	if (base.bits & VAL_ENVIRON)
-		report_env(h, n->sub.index, n->line);
+		report_env(h, n->sub.index, n->sub.value, n->line);
 	if (base.bits & VAL_METHODS)
-		report_dynamic(h, n->sub.value, used_otherwise);
+		words_used(h, n->sub.value, E_CONST);
+}
+
+/* x['EV_KEYS'] */
+static void check_index(struct here *h, struct node *n)
+{
+	struct node *i = n->sub.index;
+
+	if ((!h->s->names_keys && i->kind != E_BINOP && i->kind != E_JOINED) || !is_keys_name(h, i))
+		return;
+	if (!value_is_globals(h->s, n->sub.value, h->scope))
+		report_dynamic(h, n, "EV_KEYS is looked up in a namespace", by_name);
+	else if (!value_globals_have_keys(h->s, h->scope))
+		report_globals(h, n);
 }
 
 static struct val visit_subscript(struct here *h, struct node *n)
@@ -141,9 +177,10 @@ static struct val visit_subscript(struct here *h, struct node *n)
 
 	read_index(h, n, base);
 	use(h, n->sub.index);
-	if (is_namespace(h, n->sub.value) && is_keys_name(h, n->sub.index))
-		report_dynamic(h, n, "EV_KEYS is looked up in a namespace");
-	return value_of_subscript(h->s, n, h->scope, h->loop);
+	struct val v = value_of_subscript(h->s, n, h->scope, h->loop);
+	if (!v.bits && !(base.bits & (VAL_DICT | VAL_ENVIRON)))
+		check_index(h, n);
+	return v;
 }
 
 /* Calls */
@@ -158,7 +195,7 @@ static void read_call(struct here *h, struct node *n, uint32_t method)
 	uint32_t most = method & (VAL_GETITEM | VAL_CONTAINS) ? 1 : 2;
 
 	if (!guard_plain_call(n, 1, most)) {
-		report_dynamic(h, n, "the arguments are not plain");
+		report_dynamic(h, n, "the arguments are not plain", NULL);
 		return;
 	}
 	bool required = method == VAL_GETITEM || (method == VAL_POP && n->call.args.n == 1) ||
@@ -169,14 +206,16 @@ static void read_call(struct here *h, struct node *n, uint32_t method)
 
 static void env_call(struct here *h, struct node *n)
 {
+	struct node *f = n->call.func, *on = f->kind == E_ATTR ? f->attr.value : f;
+
 	if (starts_plain(n)) {
-		report_env(h, n->call.args.v[0], n->line);
+		report_env(h, n->call.args.v[0], on, n->line);
 		return;
 	}
 	for (uint32_t i = 0; i < n->call.keywords.n; i++) {
 		struct node *k = n->call.keywords.v[i];
 		if (k->keyword.name && k->keyword.name->known == SYM_key)
-			report_env(h, k->keyword.value, n->line);
+			report_env(h, k->keyword.value, on, n->line);
 	}
 }
 
@@ -195,7 +234,7 @@ static bool getter_call(struct here *h, struct node *n, struct val func)
 		struct here there = *h;
 		ours = true;
 		if (!guard_plain_call(call, 1, UINT32_MAX)) {
-			report_dynamic(h, n, "the arguments are not plain");
+			report_dynamic(h, n, "the arguments are not plain", NULL);
 			continue;
 		}
 		there.scope = func.v[i].getter.scope;
@@ -215,7 +254,7 @@ static void check_getattr(struct here *h, struct node *n)
 		return;
 	struct val v = value_of(h->s, args.v[0], h->scope, h->loop);
 	if (!value_keys_of_module(h->s, v, &ignored))
-		report_dynamic(h, n, "EV_KEYS of something that is not known");
+		report_dynamic(h, n, "EV_KEYS of something that is not known", by_name);
 }
 
 static bool mentions_keys(struct here *h, struct node *n)
@@ -238,7 +277,8 @@ static void check_code(struct here *h, struct node *n)
 			n->call.keywords.v[i]->keyword.name->known == SYM_source)
 			code = n->call.keywords.v[i]->keyword.value;
 	if (code && mentions_keys(h, code))
-		report_dynamic(h, n, "code in a text mentions EV_KEYS");
+		report_dynamic(h, n, "code in a text mentions EV_KEYS",
+			"read the key in code: EV_KEYS['NAME']");
 }
 
 /* vars().get('EV_KEYS') and the like; globals().get() is EV_KEYS itself. */
@@ -249,12 +289,25 @@ static void check_namespace_call(struct here *h, struct node *n)
 
 	if (!method || method == VAL_CONTAINS || !starts_plain(n))
 		return;
-	bool globals = value_is_globals(h->s, base, h->scope) && method != VAL_GET;
+	bool globals = value_is_globals(h->s, base, h->scope);
 	if (!globals && !is_namespace(h, base) &&
 		!scope_is_builtin(h->s, h->scope, base, SYM___builtins__))
 		return;
-	if (is_keys_name(h, n->call.args.v[0]))
-		report_dynamic(h, n, "EV_KEYS is looked up in a namespace");
+	if (!is_keys_name(h, n->call.args.v[0]))
+		return;
+	if (!globals)
+		report_dynamic(h, n, "EV_KEYS is looked up in a namespace", by_name);
+	else if (!value_globals_have_keys(h->s, h->scope))
+		report_globals(h, n);
+}
+
+static void check_attrgetter(struct here *h, struct node *n)
+{
+	for (uint32_t i = 0; i < n->call.args.n; i++)
+		if (n->call.args.v[i]->kind != E_STARRED && is_keys_name(h, n->call.args.v[i])) {
+			report_dynamic(h, n, "EV_KEYS of something that is not known", by_name);
+			return;
+		}
 }
 
 /* Returns whether arguments that are EV_KEYS do no harm. */
@@ -305,7 +358,7 @@ static struct val visit_callee(struct here *h, struct node *n, bool *known)
 	if (f->kind != E_ATTR) {
 		struct val v = f->kind == E_NAME ? visit_callee_name(h, n) : visit(h, f);
 		if (v.bits & VAL_DICT)
-			report_dynamic(h, f, used_otherwise);
+			words_used(h, f, E_CONST);
 		return v;
 	}
 	uint32_t reads = value_method(f->attr.name) & ~(uint32_t)(VAL_POP | VAL_SETDEFAULT);
@@ -314,10 +367,13 @@ static struct val visit_callee(struct here *h, struct node *n, bool *known)
 	*known = base.bits || base.n;
 	check_keys_attr(h, f, base);
 	check_namespace_call(h, n);
+	if (base.bits & VAL_ENVIRON && f->attr.name->known == SYM_update && starts_plain(n) &&
+		value_of(h->s, n->call.args.v[0], h->scope, h->loop).bits & VAL_DICT)
+		report_filled(h, n);
 	if (base.bits & VAL_METHODS)
-		report_dynamic(h, f->attr.value, used_otherwise);
+		words_used(h, f->attr.value, E_CONST);
 	if (base.bits & VAL_DICT && !value_method(f->attr.name) && !only_writes(f->attr.name))
-		report_dynamic(h, n, "a method of EV_KEYS that is not followed");
+		words_attr(h, f, n, true);
 	return value_of_attr(h->s, f, base);
 }
 
@@ -326,7 +382,7 @@ static void pass(struct here *h, struct node *call, struct node *arg)
 	uint32_t ours = visit(h, arg).bits & VAL_OURS;
 
 	if (ours && (ours != VAL_DICT || !helper_takes_keys(h, call, arg)))
-		report_dynamic(h, arg, used_otherwise);
+		words_passed(h, call, arg);
 }
 
 static struct val visit_call(struct here *h, struct node *n)
@@ -340,6 +396,8 @@ static struct val visit_call(struct here *h, struct node *n)
 			read_call(h, n, m);
 	if (f.bits & (VAL_GETENV | VAL_ENV_METHODS))
 		env_call(h, n);
+	if (f.bits & VAL_ATTRGETTER)
+		check_attrgetter(h, n);
 	if (f.bits & VAL_IMPORT_MODULE)
 		if (!h->s->round)
 			report_import_call(h, n);
@@ -372,18 +430,18 @@ static void compare_pair(struct here *h, struct node *n, struct node *left, stru
 	if (op == CMP_IS || op == CMP_IS_NOT)
 		return;
 	if (lv.bits & VAL_OURS)
-		report_dynamic(h, left, used_otherwise);
+		words_used(h, left, E_COMPARE);
 	if (op != CMP_IN && op != CMP_NOT_IN) {
 		if (rv.bits & VAL_OURS)
-			report_dynamic(h, right, used_otherwise);
+			words_used(h, right, E_COMPARE);
 		return;
 	}
 	if (rv.bits & VAL_DICT)
 		read_of(h, right, left, n->line, false);
 	if (rv.bits & VAL_ENVIRON)
-		report_env(h, left, n->line);
+		report_env(h, left, right, n->line);
 	if (rv.bits & VAL_METHODS)
-		report_dynamic(h, right, used_otherwise);
+		words_used(h, right, E_COMPARE);
 }
 
 /* {K, ...} <= D.keys(): all of K in D */
@@ -456,7 +514,7 @@ static struct val visit_named(struct here *h, struct node *n)
 	struct val v = visit(h, n->two.b);
 
 	if (v.bits & VAL_OURS && in_class(h))
-		report_dynamic(h, n->two.b, used_otherwise);
+		words_used(h, n->two.b, S_ASSIGN);
 	return v;
 }
 
@@ -488,7 +546,7 @@ static void visit_lambda(struct here *h, struct node *n)
 	struct here in = inside(h, n->lambda.scope);
 
 	visit_params(h, n->lambda.params);
-	use(&in, n->lambda.body);
+	use_in(&in, n->lambda.body, E_LAMBDA);
 }
 
 static void store_parts(struct here *h, struct node *t);
@@ -500,7 +558,7 @@ static void visit_comprehension(struct here *h, struct node *n)
 	in.scope = n->comp.scope;
 	for (uint32_t i = 0; i < n->comp.clauses.n; i++) {
 		struct node *c = n->comp.clauses.v[i];
-		use(i ? &in : h, c->clause.iter);
+		use_in(i ? &in : h, c->clause.iter, X_COMP);
 		in.loop = c->clause.loop;
 		store_parts(&in, c->clause.target);
 		for (uint32_t k = 0; k < c->clause.ifs.n; k++) {
@@ -508,7 +566,7 @@ static void visit_comprehension(struct here *h, struct node *n)
 			guard_assume(&in, c->clause.ifs.v[k], true, WITHOUT_GOES_ON);
 		}
 	}
-	use(&in, n->comp.elt);
+	use_in(&in, n->comp.elt, E_LIST);
 	if (n->comp.value)
 		use(&in, n->comp.value);
 }
@@ -553,7 +611,7 @@ static struct val visit(struct here *h, struct node *n)
 		visit_comprehension(h, n);
 		break;
 	default:
-		ast_each(n, use_child, h);
+		use_children(h, n);
 	}
 	return (struct val){0};
 }
@@ -567,11 +625,11 @@ static void store_parts(struct here *h, struct node *t)
 	case E_ATTR:
 		copy_note_store(h, t);
 		if (visit(h, t->attr.value).bits & VAL_OURS)
-			report_dynamic(h, t->attr.value, used_otherwise);
+			words_used(h, t->attr.value, E_CONST);
 		break;
 	case E_SUBSCRIPT:
 		if (visit(h, t->sub.value).bits & VAL_METHODS)
-			report_dynamic(h, t->sub.value, used_otherwise);
+			words_used(h, t->sub.value, E_CONST);
 		use(h, t->sub.index);
 		break;
 	case E_TUPLE:
@@ -604,7 +662,7 @@ static void visit_part(struct node *n, void *arg)
 	uint32_t ours = visit(h, n->kind == X_KEYWORD ? n->keyword.value : n).bits & VAL_OURS;
 
 	if (ours & ~(uint32_t)VAL_DICT)
-		report_dynamic(h, n, used_otherwise);
+		words_used(h, n, E_CONST);
 }
 
 /* The parts of a copy: those that are EV_KEYS do no harm here. */
@@ -648,7 +706,7 @@ static void assign_all(struct here *h, struct node *value, struct node **targets
 	else if (n == 1 && is_itself(h, value) && copy_holds(h, targets[0]))
 		visit(h, value);
 	else
-		use(h, value);
+		use_in(h, value, S_ASSIGN);
 	for (uint32_t i = 0; i < n; i++)
 		store_parts(h, targets[i]);
 }
@@ -794,7 +852,8 @@ static void mapping_pattern(struct here *h, struct node *p, bool keys)
 	}
 	patterns(h, p->mapping.values, false);
 	if (keys && p->mapping.rest)
-		report_dynamic(h, p, "a pattern captures EV_KEYS");
+		report_dynamic(
+			h, p, "a pattern captures EV_KEYS", "name the keys: case {'NAME': value}");
 }
 
 static void pattern(struct here *h, struct node *p, bool keys)
@@ -814,7 +873,8 @@ static void pattern(struct here *h, struct node *p, bool keys)
 		break;
 	case P_AS:
 		if (keys && p->capture.name)
-			report_dynamic(h, p, "a pattern captures EV_KEYS");
+			report_dynamic(h, p, "a pattern captures EV_KEYS",
+				"name the keys: case {'NAME': value}");
 		if (p->capture.pattern)
 			pattern(h, p->capture.pattern, keys);
 		break;
@@ -831,7 +891,7 @@ static void match_stmt(struct here *h, struct node *n)
 	struct val v = visit(h, n->match.subject);
 
 	if (v.bits & VAL_METHODS)
-		report_dynamic(h, n->match.subject, used_otherwise);
+		words_used(h, n->match.subject, E_CONST);
 	for (uint32_t i = 0; i < n->match.cases.n; i++) {
 		struct node *c = n->match.cases.v[i];
 		struct here in = *h;
@@ -861,7 +921,7 @@ static void for_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
 
-	use(h, n->loop.iter);
+	use_in(h, n->loop.iter, S_FOR);
 	store_parts(h, n->loop.target);
 	in.loop = n->loop.loop;
 	body(&in, n->loop.body);
@@ -957,7 +1017,7 @@ static void stmt(struct here *h, struct node *n)
 		use(h, n->alias_stmt.value);
 		break;
 	default:
-		ast_each(n, use_child, h);
+		use_children(h, n);
 	}
 }
 
@@ -978,7 +1038,7 @@ static void body(struct here *h, struct seq stmts)
 
 void reads_collect(struct scan *s)
 {
-	s->reads.n = s->dynamics.n = s->envs.n = 0;
+	s->reads.n = s->dynamics.n = s->envs.n = s->globals.n = 0;
 	s->changed = false;
 	for (size_t i = 0; i < s->files.n; i++) {
 		struct scan_file *f = s->files.v[i];

@@ -23,11 +23,11 @@ static const char *clean(struct scan *s, struct text t)
 	return out;
 }
 
-void report_dynamic(struct here *h, const struct node *n, const char *why)
+void report_dynamic(struct here *h, const struct node *n, const char *why, const char *hint)
 {
 	VEC_GROW(&h->s->arena, h->s->dynamics);
 	h->s->dynamics.v[h->s->dynamics.n++] =
-		(struct scan_dynamic){h->file->name, (int)n->line, why, NULL};
+		(struct scan_dynamic){h->file->name, (int)n->line, why, hint};
 }
 
 /* Another round may try another key. */
@@ -52,7 +52,7 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 	if (t.unknown && helper_need(h, key, is_required(h, key, NULL, required)))
 		return;
 	if (t.unknown) {
-		report_dynamic(h, &(struct node){.line = line}, "the key is not a known text");
+		words_key(h, key, line);
 		return;
 	}
 	for (size_t i = 0; i < t.of.n; i++) {
@@ -65,15 +65,35 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 	}
 }
 
-void report_env(struct here *h, struct node *key, uint32_t line)
+void report_globals(struct here *h, const struct node *n)
+{
+	VEC_GROW(&h->s->arena, h->s->globals);
+	h->s->globals.v[h->s->globals.n++] = (struct scan_place){h->file->name, (int)n->line};
+}
+
+void report_filled(struct here *h, const struct node *n)
+{
+	if (!h->s->filled.file)
+		h->s->filled = (struct scan_place){h->file->name, (int)n->line};
+}
+
+static const char *why_env(const struct scan *s, const struct node *on)
+{
+	bool ours = on->kind == E_NAME &&
+		    (on->op == NAME_FIXED ? on->var->sym : on->name) == s->syms.known[SYM_EV_KEYS];
+
+	return ours ? "EV_KEYS is os.environ here, by an import or assignment that must go" : NULL;
+}
+
+void report_env(struct here *h, struct node *key, const struct node *on, uint32_t line)
 {
 	struct scan *s = h->s;
 	struct texts t = key_values(s, key, h->scope, h->loop);
 
 	for (size_t i = 0; i < t.of.n && !t.unknown; i++) {
 		VEC_GROW(&s->arena, s->envs);
-		s->envs.v[s->envs.n++] =
-			(struct scan_env){clean(s, t.of.v[i]), h->file->name, (int)line};
+		s->envs.v[s->envs.n++] = (struct scan_env){
+			clean(s, t.of.v[i]), h->file->name, (int)line, why_env(s, on)};
 	}
 }
 
@@ -127,6 +147,12 @@ static int compare_reads(const void *pa, const void *pb)
 static int compare_dynamics(const void *pa, const void *pb)
 {
 	const struct scan_dynamic *a = pa, *b = pb;
+	return compare_place(a->file, a->line, b->file, b->line);
+}
+
+static int compare_places(const void *pa, const void *pb)
+{
+	const struct scan_place *a = pa, *b = pb;
 	return compare_place(a->file, a->line, b->file, b->line);
 }
 
@@ -184,7 +210,7 @@ static bool sounds_secret(const char *name)
 	for (;;) {
 		size_t n = strcspn(name, "_");
 		for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-			if (strlen(words[i]) == n && memcmp(words[i], name, n) == 0)
+			if (strlen(words[i]) == n && strncasecmp(words[i], name, n) == 0)
 				return true;
 		if (!name[n])
 			return false;
@@ -194,7 +220,7 @@ static bool sounds_secret(const char *name)
 
 static int compare_strings(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcasecmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void keep_mistakes(struct scan *s)
@@ -206,7 +232,11 @@ static void keep_mistakes(struct scan *s)
 		names[i] = s->reads.v[i].name;
 	qsort(names, n, sizeof(*names), compare_strings);
 	for (size_t i = 0; i < s->envs.n; i++) {
-		const char *name = s->envs.v[i].name;
+		struct scan_env *env = &s->envs.v[i];
+		const char *name = env->name;
+		if (!env->why && s->filled.file &&
+			(strcmp(env->file, s->filled.file) != 0 || env->line > s->filled.line))
+			env->why = "os.environ has it only because EV_KEYS was copied into it";
 		if (sounds_secret(name) ||
 			bsearch(&name, names, n, sizeof(*names), compare_strings))
 			s->envs.v[kept++] = s->envs.v[i];
@@ -234,6 +264,7 @@ void report_finish(struct scan *s)
 	keep_mistakes(s);
 	SORT_UNIQUE(s->reads, compare_reads);
 	SORT_UNIQUE(s->dynamics, compare_dynamics);
+	SORT_UNIQUE(s->globals, compare_places);
 	SORT_UNIQUE(s->envs, compare_envs);
 	SORT_UNIQUE(s->imports, compare_imports);
 	SORT_UNIQUE(s->syntaxes, compare_syntaxes);

@@ -196,6 +196,12 @@ const struct scan_dynamic *scan_dynamics(const struct scan *s, size_t *n)
 	return s->dynamics.v;
 }
 
+const struct scan_place *scan_not_in_globals(const struct scan *s, size_t *n)
+{
+	*n = s->globals.n;
+	return s->globals.v;
+}
+
 const struct scan_env *scan_env_mistakes(const struct scan *s, size_t *n)
 {
 	*n = s->envs.n;

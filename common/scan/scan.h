@@ -56,6 +56,11 @@ struct scan_dynamic {
 struct scan_env {
 	const char *name, *file;
 	int line;
+	const char *why; /* how it comes to be looked for there; NULL if by mistake */
+};
+struct scan_place {
+	const char *file;
+	int line;
 };
 struct scan_syntax {
 	const char *file;
@@ -84,6 +89,8 @@ struct scan_import {
 /* Sorted by file, line, name; no duplicates. *n may be 0, and then the pointer is still valid. */
 const struct scan_read *scan_reads(const struct scan *s, size_t *n);
 const struct scan_dynamic *scan_dynamics(const struct scan *s, size_t *n);
+/* Where EV_KEYS is sought in globals(), where it never is. */
+const struct scan_place *scan_not_in_globals(const struct scan *s, size_t *n);
 const struct scan_env *scan_env_mistakes(const struct scan *s, size_t *n);
 const struct scan_syntax *scan_syntax_errors(const struct scan *s, size_t *n);
 const struct scan_import *scan_imports(const struct scan *s, size_t *n);

@@ -437,8 +437,10 @@ static void walk(struct walk *w, struct node *n)
 	case E_NAME:
 		walk_name(w, n);
 		break;
-	case E_CONST:
 	case E_STR:
+		w->s->names_keys |= n->str.n == 7 && memcmp(n->str.s, "EV_KEYS", 7) == 0;
+		break;
+	case E_CONST:
 	case E_BYTES:
 		break;
 	case E_LAMBDA:

@@ -43,6 +43,7 @@ enum value_bits {
 	VAL_CACHE = 1 << 26, /* its cache decorators */
 	VAL_COLLECTIONS = 1 << 27,
 	VAL_CHAINMAP = 1 << 28,
+	VAL_ATTRGETTER = 1 << 29,
 };
 
 enum item_kind { ITEM_MODULE, ITEM_GETTER, ITEM_OUTSIDE };
@@ -262,6 +263,9 @@ struct scan {
 	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
 	VEC(struct scan_read) reads;
 	VEC(struct scan_dynamic) dynamics;
+	VEC(struct scan_place) globals;
+	struct scan_place filled;  /* the first place where EV_KEYS is copied into os.environ */
+	bool names_keys;	   /* a text somewhere is 'EV_KEYS' */
 	VEC(struct scan_env) envs; /* all reads of the environment, until report_finish() */
 	VEC(struct scan_syntax) syntaxes;
 	VEC(struct scan_import) imports;
@@ -312,6 +316,8 @@ struct val value_of_call(
 /* __builtins__['EV_KEYS'], globals()['EV_KEYS'] */
 struct val value_of_subscript(
 	struct scan *s, struct node *n, struct scope *scope, struct loop *loop);
+/* Whether globals()['EV_KEYS'] is there. */
+bool value_globals_have_keys(struct scan *s, const struct scope *scope);
 bool value_is_globals(struct scan *s, struct node *n, struct scope *scope);
 /* VAL_GET ... for a method's name, else 0. */
 uint32_t value_method(const struct sym *name);
@@ -414,10 +420,24 @@ bool copy_holds(struct here *h, struct node *target);
 void copy_note_store(struct here *h, struct node *target);
 void copy_note_load(struct here *h, struct node *n);
 
+/* words.c: dynamic uses, each in its own words */
+/* EV_KEYS.attr, called or not; said at a node's line. */
+void words_attr(struct here *h, struct node *attr, const struct node *at, bool called);
+void words_passed(struct here *h, const struct node *call, const struct node *arg);
+/* n is EV_KEYS, within an expression or statement of that kind. */
+void words_used(struct here *h, const struct node *n, enum node_kind within);
+void words_key(struct here *h, struct node *key, uint32_t line);
+
 /* report.c */
 void report_read(struct here *h, struct node *key, uint32_t line, bool required);
-void report_env(struct here *h, struct node *key, uint32_t line);
-void report_dynamic(struct here *h, const struct node *n, const char *why);
+/* on: what the key is looked for in. */
+void report_env(struct here *h, struct node *key, const struct node *on, uint32_t line);
+/* os.environ.update(EV_KEYS) */
+void report_filled(struct here *h, const struct node *n);
+/* EV_KEYS sought in globals(). */
+void report_globals(struct here *h, const struct node *n);
+/* hint: how to mend it, NULL if by naming the key. */
+void report_dynamic(struct here *h, const struct node *n, const char *why, const char *hint);
 /* An import by importlib.import_module() or __import__() of a known name. */
 void report_import_call(struct here *h, struct node *n);
 /* Sorts, drops doubles, keeps those environment reads that are mistakes. */

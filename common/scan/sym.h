@@ -35,7 +35,8 @@ struct sym {
 	X(key) X(source) X(append) X(extend) X(insert) X(remove) X(sort) X(reverse) X(add) \
 	X(discard) X(popitem) X(difference_update) X(intersection_update) \
 	X(symmetric_difference_update) X(__all__) X(__debug__) X(__class__) \
-	X(__future__) X(all) X(any) X(exit) X(quit) X(_exit) X(set) X(frozenset) X(__init__) X(cache) X(lru_cache) X(copy) X(dict) X(ChainMap)
+	X(__future__) X(all) X(any) X(exit) X(quit) X(_exit) X(set) X(frozenset) X(__init__) X(cache) X(lru_cache) X(copy) X(dict) X(ChainMap) X(object) X(attrgetter) \
+	X(f_builtins) X(f_globals) X(f_locals)
 /* clang-format on */
 
 enum sym_known {

@@ -97,6 +97,8 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 		return bits(VAL_CACHE);
 	if (module & VAL_COLLECTIONS && name->known == SYM_ChainMap)
 		return bits(VAL_CHAINMAP);
+	if (module & VAL_OPERATOR && name->known == SYM_attrgetter)
+		return bits(VAL_ATTRGETTER);
 	if (module & VAL_OPERATOR && name->known == SYM_itemgetter)
 		return bits(VAL_ITEMGETTER);
 	if (module & VAL_CONTEXTLIB && name->known == SYM_suppress)
@@ -106,9 +108,22 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 	return bits(0);
 }
 
+/* What itemgetter() gave is followed in a variable that has nothing else. */
+static struct val without_getters(struct val r)
+{
+	uint32_t n = 0;
+
+	while (n < r.n && r.v[n].kind != ITEM_GETTER)
+		n++;
+	return n == r.n ? r : (struct val){r.bits, 0, NULL};
+}
+
 static struct val of_var(const struct var *v)
 {
 	struct val r = v->val;
+
+	if (r.n && v->count != 1)
+		r = without_getters(r);
 
 	/* What a class body stores is not followed. */
 	if (v->scope && v->scope->kind == SCOPE_CLASS && v->sym->known != SYM_EV_KEYS)
@@ -186,13 +201,27 @@ bool value_is_globals(struct scan *s, struct node *n, struct scope *scope)
 	       scope_is_builtin(s, scope, n->call.func, SYM_globals);
 }
 
+bool value_globals_have_keys(struct scan *s, const struct scope *scope)
+{
+	struct var *v = scope_own(scope->file->scope, s->syms.known[SYM_EV_KEYS]);
+
+	return v && v->count;
+}
+
+/* globals()['EV_KEYS'] is there where the module itself binds it. */
+static struct val of_globals(struct scan *s, const struct scope *scope)
+{
+	return value_globals_have_keys(s, scope) ? of_var(scope->file->scope->keys_final) : bits(0);
+}
+
 struct val value_of_subscript(
 	struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
 	struct node *base = n->sub.value;
 
-	if (!scope_is_builtin(s, scope, base, SYM___builtins__) &&
-		!value_is_globals(s, base, scope))
+	if (value_is_globals(s, base, scope) && value_is_keys_name(s, n->sub.index, scope, loop))
+		return of_globals(s, scope);
+	if (!scope_is_builtin(s, scope, base, SYM___builtins__))
 		return bits(0);
 	return bits(value_is_keys_name(s, n->sub.index, scope, loop) ? VAL_DICT : 0);
 }
@@ -219,7 +248,8 @@ struct val value_of_call(
 	if (f->kind == E_ATTR && f->attr.name->known == SYM_get &&
 		value_is_globals(s, f->attr.value, scope) && n->call.args.n >= 1 &&
 		n->call.args.n <= 2 && !n->call.keywords.n)
-		return bits(value_is_keys_name(s, n->call.args.v[0], scope, loop) ? VAL_DICT : 0);
+		return value_is_keys_name(s, n->call.args.v[0], scope, loop) ? of_globals(s, scope)
+									     : bits(0);
 	if (!(func.bits & VAL_ITEMGETTER))
 		return bits(0);
 	struct val r = {0, 1, arena_alloc(&s->arena, sizeof(struct item))};
@@ -237,7 +267,7 @@ struct val value_of_name(struct scan *s, struct node *n, struct scope *scope, st
 	*var = v;
 	if (v)
 		return of_var(v);
-	if (n->name->known == SYM___builtins__ || n->name->known == SYM_builtins)
+	if (n->name->known == SYM___builtins__)
 		return bits(VAL_BUILTINS);
 	struct val r = bits(0);
 	for (struct star *star = scope->file->scope->stars; star; star = star->next) {

@@ -26,17 +26,45 @@ static json_t *text(const char *s)
 	return json_text(s, strlen(s));
 }
 
+enum part { PART_OURS, PART_TESTS, PART_LEFT_OUT };
+
+static bool is_test(const char *path)
+{
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t n = strlen(base);
+	return strncmp(path, "tests/", 6) == 0 || strncmp(path, "test/", 5) == 0 ||
+	       strstr(path, "/tests/") || strstr(path, "/test/") ||
+	       strncmp(base, "test_", 5) == 0 || strcmp(base, "conftest.py") == 0 ||
+	       (n >= 8 && strcmp(base + n - 8, "_test.py") == 0);
+}
+
+/* Tests that no tool comes to are told apart; those of a brought package are nobody's concern. */
+static enum part part_of(const struct reach *r, const char *file)
+{
+	if (!is_test(file) || reach_at_all(r, file))
+		return PART_OURS;
+	return reach_is_brought(r, file) ? PART_LEFT_OUT : PART_TESTS;
+}
+
+#define ONLY_IN_TESTS "only in tests; `ignore:` leaves them out"
+
 static json_t *reads_of(const struct reach *r)
 {
 	size_t n;
 	const struct scan_read *a = scan_reads(r->s, &n);
 	json_t *out = json_array();
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		enum part part = part_of(r, a[i].file);
+		bool required = a[i].required && part == PART_OURS;
+		if (part == PART_LEFT_OUT)
+			continue;
 		json_array_append_new(
-			out, json_pack("{s:o,s:o,s:i,s:s,s:o}", "name", text(a[i].name), "file",
-				     text(a[i].file), "line", a[i].line, "kind",
-				     a[i].required ? "required" : "optional", "tools",
-				     reach_tools(r, a[i].file)));
+			out, json_pack("{s:o,s:o,s:i,s:s,s:o,s:s*}", "name", text(a[i].name),
+				     "file", text(a[i].file), "line", a[i].line, "kind",
+				     required ? "required" : "optional", "tools",
+				     reach_tools(r, a[i].file), "hint",
+				     part == PART_TESTS ? ONLY_IN_TESTS : NULL));
+	}
 	return out;
 }
 
@@ -46,21 +74,36 @@ static json_t *dynamics_of(const struct reach *r)
 	const struct scan_dynamic *a = scan_dynamics(r->s, &n);
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(
-			out, json_pack("{s:o,s:i,s:o,s:s*,s:o}", "file", text(a[i].file), "line",
-				     a[i].line, "why", text(a[i].why), "hint", a[i].hint, "tools",
-				     reach_tools(r, a[i].file)));
+		if (part_of(r, a[i].file) != PART_LEFT_OUT)
+			json_array_append_new(
+				out, json_pack("{s:o,s:i,s:o,s:s*,s:o}", "file", text(a[i].file),
+					     "line", a[i].line, "why", text(a[i].why), "hint",
+					     a[i].hint, "tools", reach_tools(r, a[i].file)));
 	return out;
 }
 
-static json_t *env_mistakes_of(const struct scan *s)
+static json_t *not_in_globals_of(const struct reach *r)
 {
 	size_t n;
-	const struct scan_env *a = scan_env_mistakes(s, &n);
+	const struct scan_place *a = scan_not_in_globals(r->s, &n);
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out, json_pack("{s:o,s:o,s:i}", "name", text(a[i].name),
-						   "file", text(a[i].file), "line", a[i].line));
+		if (part_of(r, a[i].file) == PART_OURS)
+			json_array_append_new(out,
+				json_pack("{s:o,s:i}", "file", text(a[i].file), "line", a[i].line));
+	return out;
+}
+
+static json_t *env_mistakes_of(const struct reach *r)
+{
+	size_t n;
+	const struct scan_env *a = scan_env_mistakes(r->s, &n);
+	json_t *out = json_array();
+	for (size_t i = 0; i < n; i++)
+		if (part_of(r, a[i].file) != PART_LEFT_OUT)
+			json_array_append_new(out,
+				json_pack("{s:o,s:o,s:i,s:s*}", "name", text(a[i].name), "file",
+					text(a[i].file), "line", a[i].line, "why", a[i].why));
 	return out;
 }
 
@@ -119,12 +162,13 @@ static json_t *make(const struct manifest *m, const struct tree *t, const struct
 	REACH_AUTO r = {0};
 	if (scan_all(s, t, e) < 0 || reach_find(&r, m, t, s, e) < 0)
 		return NULL;
-	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads", reads_of(&r),
-		"dynamic", dynamics_of(&r), "env_mistakes", env_mistakes_of(s), "modules_missing",
-		modules_missing(&r, true), "modules_optional", modules_missing(&r, false),
-		"syntax_errors", syntax_errors_of(&r, py, true), "syntax_unreached",
-		syntax_errors_of(&r, py, false), "entry_errors", entry_errors_of(m), "suspicious",
-		suspicious_of(t), "modules", modules_used(&r));
+	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads",
+		reads_of(&r), "dynamic", dynamics_of(&r), "env_mistakes", env_mistakes_of(&r),
+		"modules_missing", modules_missing(&r, true), "modules_optional",
+		modules_missing(&r, false), "syntax_errors", syntax_errors_of(&r, py, true),
+		"syntax_unreached", syntax_errors_of(&r, py, false), "entry_errors",
+		entry_errors_of(m), "suspicious", suspicious_of(t), "modules", modules_used(&r),
+		"not_in_globals", not_in_globals_of(&r));
 	if (!out)
 		err_set(e, ERR_FAIL, "out of memory");
 	return out;

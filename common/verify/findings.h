@@ -5,7 +5,8 @@
  *
  *	reads:           [{name, file, line, kind: "required"|"optional", tools: [...]}]
  *	dynamic:         [{file, line, why, tools}]  and a hint, where naming the key mends nothing
- *	env_mistakes:    [{name, file, line}]
+ *	not_in_globals:  [{file, line}]             EV_KEYS sought in globals()
+ *	env_mistakes:    [{name, file, line}]       and a why, where it is no plain mistake
  *	modules_missing: [{module, file, line, hint}]    without which a tool cannot begin
  *	modules_optional: the same of the others that a tool may come to
  *	syntax_errors:   [{file, line, message}]

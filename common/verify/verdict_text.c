@@ -21,6 +21,7 @@ enum rule {
 	RULE_PERHAPS,
 	RULE_UNREACHED,
 	RULE_ENTRY,
+	RULE_GLOBALS,
 	RULES
 };
 
@@ -42,6 +43,7 @@ static const struct {
 		"A brought file that is not Python that the sandbox runs, and that no tool comes to"},
 	[RULE_ENTRY] = {"entry-error", "error",
 		"An entry that cannot be called as expert.yaml has it"},
+	[RULE_GLOBALS] = {"not-in-globals", "error", "EV_KEYS sought in globals()"},
 	[RULE_UNUSED] = {"unused-key", "note", "A bound key that no code reads by name"},
 	[RULE_FLAG] = {"flag", "note", "A setting or file that is always pointed out"},
 };
@@ -140,7 +142,8 @@ static void collect(struct items *a, const json_t *v)
 	add_rows(a, v, "missing", RULE_MISSING, "name", NULL);
 	add_rows(a, v, "optional_missing", RULE_OPTIONAL, "name", NULL);
 	add_rows(a, v, "dynamic", RULE_DYNAMIC, NULL, "why");
-	add_rows(a, v, "env_mistakes", RULE_ENV, "name", NULL);
+	add_rows(a, v, "not_in_globals", RULE_GLOBALS, NULL, NULL);
+	add_rows(a, v, "env_mistakes", RULE_ENV, "name", "why");
 	if (a->n)
 		qsort(a->v, a->n, sizeof *a->v, by_place);
 }
@@ -179,7 +182,11 @@ static void add_message(struct buf *b, const struct shown_item *it)
 		buf_addf(b, "a read that cannot be resolved, in %s: %s", tools, why);
 		break;
 	case RULE_ENV:
-		buf_addf(b, "%s is looked for in the environment, where no key ever is", name);
+		buf_addf(b, "%s is looked for in the environment%s%s", name, *why ? ": " : "",
+			*why ? why : ", where no key ever is");
+		break;
+	case RULE_GLOBALS:
+		buf_adds(b, "EV_KEYS is in builtins, not in globals()");
 		break;
 	case RULE_UNUSED:
 		buf_addf(b, "%s is bound to %s, and no code reads it by name", name, why);
@@ -197,6 +204,8 @@ static void add_hint(struct buf *b, const struct shown_item *it)
 	text_shown(it->name, name);
 	if (it->rule == RULE_DYNAMIC && !*it->hint)
 		buf_adds(b, "name the key where it is read: EV_KEYS['NAME']");
+	else if (it->rule == RULE_GLOBALS)
+		buf_adds(b, "read EV_KEYS['NAME']");
 	else if (it->rule == RULE_ENV)
 		buf_addf(b, "read EV_KEYS['%s']", name);
 	else if (it->hint)
@@ -275,6 +284,8 @@ void report_summary(const json_t *v, struct buf *why)
 		"entry cannot be called", "entries cannot be called");
 	add_count(why, distinct(json_object_get(v, "optional_missing"), "name"),
 		"optional key is not supplied", "optional keys are not supplied");
+	add_count(why, places(json_object_get(v, "not_in_globals")),
+		"time EV_KEYS is sought in globals()", "times EV_KEYS is sought in globals()");
 	add_count(why, places(json_object_get(v, "dynamic")), "read cannot be resolved",
 		"reads cannot be resolved");
 	add_count(why, places(json_object_get(v, "env_mistakes")),

@@ -155,7 +155,8 @@ static json_t *unsupplied_of(const struct verify_input *in, bool required)
 		const char *name = json_text_of(r, "name");
 		if (is_required(r) != required || supplier(in->hosts, in->nhosts, name))
 			continue;
-		char *hint = verify_hint(in, name);
+		const char *own = json_text_of(r, "hint");
+		char *hint = *own ? strdup(own) : verify_hint(in, name);
 		add_per_tool(out, json_object_get(r, "tools"),
 			json_pack("{s:n,s:O,s:O,s:O,s:s?}", "tool", "name",
 				json_object_get(r, "name"), "file", json_object_get(r, "file"),
@@ -267,7 +268,7 @@ static size_t count(const json_t *o, const char *key)
 static const char *status_of(const json_t *v)
 {
 	if (count(v, "missing") || count(v, "syntax_errors") || count(v, "modules_missing") ||
-		count(v, "entry_errors"))
+		count(v, "entry_errors") || count(v, "not_in_globals"))
 		return "red";
 	if (count(v, "dynamic") || count(v, "env_mistakes") || count(v, "optional_missing"))
 		return "amber";
@@ -307,8 +308,8 @@ json_t *verify_judge(const struct verify_input *in)
 {
 	const json_t *f = in->findings;
 	json_t *v = json_pack(
-		"{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o,s:o,s:o}", "expert",
-		json_text(in->expert, strlen(in->expert)), "status", "", "missing",
+		"{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"expert", json_text(in->expert, strlen(in->expert)), "status", "", "missing",
 		unsupplied_of(in, true), "reads", reads_of(in), "dynamic", dynamic_of(f),
 		"env_mistakes", json_object_get(f, "env_mistakes"), "modules_missing",
 		modules_of(f, "modules_missing"), "unused", unused_of(in), "flags", flags_of(in),
@@ -317,7 +318,7 @@ json_t *verify_judge(const struct verify_input *in)
 		"buyer_keys", buyer_keys_of(in), "modules_optional",
 		modules_of(f, "modules_optional"), "module_hints", module_hints_of(f),
 		"syntax_unreached", rows_of(f, "syntax_unreached"), "entry_errors",
-		rows_of(f, "entry_errors"));
+		rows_of(f, "entry_errors"), "not_in_globals", rows_of(f, "not_in_globals"));
 	if (v)
 		json_object_set_new(v, "status", json_string(status_of(v)));
 	return v;

@@ -130,12 +130,12 @@ __builtins__.EV_KEYS['D'] #: R:D
 __builtins__['EV_KEYS']['E'] #: R:E
 getattr(builtins, 'EV_KEYS')['F'] #: R:F
 getattr(b, 'EV_' 'KEYS').get('G') #: O:G
----- D: globals
-globals()['EV_KEYS']['A'] #: R:A
-globals().get('EV_KEYS')['B'] #: R:B
-globals()['EV_KEYS'].get('C') #: O:C
+---- D: globals do not have it
+globals()['EV_KEYS']['A']
+globals().get('EV_KEYS')['B']
+globals()['EV_KEYS'].get('C')
 d = globals()['EV_KEYS']
-d['D'] #: R:D
+d['D']
 globals()['other']['E']
 ---- D: import inside a function is local
 def f():
@@ -423,7 +423,7 @@ def h():
     return EV_KEYS['C'] #: R:C
 def i():
     EV_KEYS = {}
-    EV_KEYS = globals()['EV_KEYS']
+    EV_KEYS = builtins.EV_KEYS
     return EV_KEYS['D'] #: R:D
 ---- shadowing: local del and bare annotation
 def f():
@@ -1836,7 +1836,7 @@ os.environ.get(*['PLAIN'])
 for k in ('PLAIN', 'Q'): os.environ[k] #: E:PLAIN
 ---- more: lower case words
 import os
-os.environ['api_key']
+os.environ['api_key'] #: E:api_key
 ---- more: exec in forms
 import builtins
 builtins.eval("EV_KEYS") #: D
@@ -1847,10 +1847,10 @@ C = "EV_KEYS" if x else "y"
 exec(C) #: D
 ---- more: vars through aliases
 v = vars()
-v['EV_KEYS']
-globals()['EV_' + 'KEYS']['A'] #: R:A
+v['EV_KEYS'] #: D
+globals()['EV_' + 'KEYS']['A']
 N = 'EV_KEYS'
-globals()[N]['B'] #: R:B
+globals()[N]['B']
 getattr(__builtins__, N)['C'] #: R:C
 getattr(getattr(x, 'y'), N) #: D
 ---- more: getattr of directory module
@@ -1966,7 +1966,7 @@ class C:
 f(EV_KEYS=1)
 x.EV_KEYS_2['A']
 def EV_KEYS2(): pass
-{'EV_KEYS': 1}['EV_KEYS']
+{'EV_KEYS': 1}['EV_KEYS'] #: D
 ---- more: EV_KEYS as an exception name at module level
 try: pass
 except E as EV_KEYS: pass

@@ -4,6 +4,7 @@
 # A case begins with "=== what it shows". Its files begin with "--- NAME" (tool.py if there is none).
 # What is expected stands behind "#!" on the line that it is expected of, comma-separated:
 #   R KEY  a required read        O KEY  an optional one      D  a dynamic use
+#   G  EV_KEYS sought in globals()
 #   E KEY  an environment mistake
 #   M MODULE  a missing module that is needed  N MODULE  one that is perhaps not
 # "#!! FILE LINE what, what" says the same of another line, and "#!! syntax" that a file does not parse.
@@ -27,8 +28,8 @@ def expect(want, file, line, text):
         kind, _, name = item.strip().partition(" ")
         if kind in KINDS:
             want.add(("read", file, line, name, KINDS[kind]))
-        elif kind in "DEMN" and kind:
-            want.add(({"D": "dynamic", "E": "env", "M": "module", "N": "perhaps"}[kind], file, line, name))
+        elif kind in "DGEMN" and kind:
+            want.add(({"D": "dynamic", "G": "globals", "E": "env", "M": "module", "N": "perhaps"}[kind], file, line, name))
         else:
             raise ValueError(f"{file}:{line}: what is {item!r}?")
 
@@ -69,6 +70,7 @@ def run(files):
 def found(got):
     out = {("read", r["file"], r["line"], r["name"], r["kind"]) for r in got["reads"]}
     out |= {("dynamic", d["file"], d["line"], "") for d in got["dynamic"]}
+    out |= {("globals", g["file"], g["line"], "") for g in got["not_in_globals"]}
     out |= {("env", e["file"], e["line"], e["name"]) for e in got["env_mistakes"]}
     out |= {("module" if i["certain"] and not i["main_only"] else "perhaps", i["file"], i["line"], i["module"])
             for i in got["imports"] if i["missing"]}

@@ -1,8 +1,8 @@
 /*
  * Scans the *.py files beneath each directory named and prints, a line each, one JSON object:
  * {"reads":[{name,file,line,kind}],"dynamic":[{file,line,why}],"env_mistakes":[{name,file,line}],
- * "syntax_error":bool} and, for our own tests, "syntax_errors", "imports" and, with -e FILE, what
- * that entry file reaches.
+ * "syntax_error":bool} and, for our own tests, "not_in_globals", "syntax_errors", "imports" and,
+ * with -e FILE, what that entry file reaches.
  */
 #include "base/buf.h"
 #include "base/file.h"
@@ -77,6 +77,17 @@ static json_t *mistakes(const struct scan *s)
 	return out;
 }
 
+static json_t *not_in_globals(const struct scan *s)
+{
+	size_t n;
+	const struct scan_place *a = scan_not_in_globals(s, &n);
+	json_t *out = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(
+			out, json_pack("{s:s,s:i}", "file", a[i].file, "line", a[i].line));
+	return out;
+}
+
 static json_t *syntax(const struct scan *s)
 {
 	size_t n;
@@ -132,6 +143,7 @@ static int show(const struct python *py, const char *dir, const char *entry)
 	json_t *out = json_pack("{s:o,s:o,s:o,s:b,s:o,s:o}", "reads", reads(s), "dynamic",
 		dynamics(s), "env_mistakes", mistakes(s), "syntax_error", n > 0, "syntax_errors",
 		syntax(s), "imports", imports(s));
+	json_object_set_new(out, "not_in_globals", not_in_globals(s));
 	if (entry)
 		json_object_set_new(out, "reach", reach(s, entry));
 	json_dumpf(out, stdout, JSON_COMPACT);
