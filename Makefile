@@ -28,13 +28,13 @@ LIB := $(O)/libevctl.a
 PROGRAMS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 BINS := $(PROGRAMS:%=$(O)/bin/%)
 TESTPROGS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/sandbox/*.c tests/scan/*.c \
-	tests/gate/*.c))
+	tests/gate/*.c tests/guard/*.c))
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 
 .DELETE_ON_ERROR:
 .SECONDARY: $(PROGRAMS:%=$(O)/cmd/%.o) $(UNIT:.t=.o) $(TESTPROGS:=.o)
 .PHONY: dist deb test-deb test-vm
-.PHONY: all demo check check-programs bench install uninstall fmt lint sanitize fuzz clean deps deps-test
+.PHONY: all demo check check-programs spellings bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp $(O)/man.stamp
 
@@ -126,6 +126,11 @@ check: deps-test
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all check-programs
 	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests \
 		prove --timer --merge --failures --comments -j$$(($$(nproc) + 1)) $(UNIT) $(TESTS)
+
+# Keys in the spellings of many encoders, in many places, before the guard: the table, and 200 MB of ordinary texts.
+spellings: check-programs
+	@EVCTL_BIN=$(abspath $(O))/bin EVCTL_TESTBIN=$(abspath $(O))/tests EVCTL_TABLE=1 EVCTL_ORDINARY_MB=200 \
+		tests/guard/spellings.t
 
 bench:
 	@share/install-deps build run test bench

@@ -205,7 +205,7 @@ int leak_seal(struct leak *l)
 			return -1;
 	}
 	for (unsigned c = 0; c < 256; c++)
-		if (escape_begins((uint8_t)c, true) || c == '\n')
+		if (escape_begins((uint8_t)c, true) || c == ' ' || c == ':' || c == '\t')
 			l->cautious[c] = true;
 	if (l->npatterns)
 		qsort(l->patterns, l->npatterns, sizeof *l->patterns, by_word);

@@ -44,7 +44,7 @@ struct leak {
 	uint64_t *bits;
 	unsigned shift;
 	bool shorts;	    /* some value is looked for as it is */
-	bool cautious[256]; /* bytes that an escape, a line or a short value may begin with */
+	bool cautious[256]; /* bytes that may begin an escape, a short value, or a line of a dump */
 };
 
 /* A byte as it is compared: without its case; 0 when it is dropped. */

@@ -8,6 +8,7 @@
 
 #define CANDIDATES_MAX 4096
 #define OFFSET_DIGITS 7 /* of a hex dump's line */
+#define GAP_MOST 3	/* blanks between its groups */
 #define LINE_MOST 3
 #define SPAN 4096 /* raw bytes that a few kept characters may be spread over */
 
@@ -15,13 +16,8 @@ void search_start(struct leak_search *s, const struct leak *l, uint64_t at)
 {
 	struct leak_candidate *cand = s->cand;
 	size_t room = s->room;
-	*s = (struct leak_search){.l = l,
-		.at = at,
-		.apart = true,
-		.cand = cand,
-		.room = room,
-		.line.may = at == 0,
-		.quoted = ROUNDS + 1};
+	*s = (struct leak_search){
+		.l = l, .at = at, .apart = true, .cand = cand, .room = room, .quoted = ROUNDS + 1};
 }
 
 void search_end(struct leak_search *s)
@@ -173,6 +169,56 @@ static void look(struct leak_search *s, uint8_t reading, uint8_t c, uint64_t fro
 		begin(s, reading, i, r->from[r->n % WORD], to);
 }
 
+/* ---- hex dumps ----------------------------------------------------------------------------- */
+
+static void look_pair(struct leak_search *s, uint8_t reading, unsigned i)
+{
+	const struct dump *d = &s->dump;
+	look(s, reading, d->c[i], d->from[i], d->to[i]);
+	look(s, reading, d->c[i + 1], d->from[i + 1], d->to[i + 1]);
+}
+
+/* Words of two bytes may have the second one first. */
+static void end_group(struct leak_search *s)
+{
+	struct dump *d = &s->dump;
+	d->on = d->n == 2 || d->n == 4 || d->n == 8;
+	for (unsigned i = 0; d->on && i < d->n; i += 2)
+		look_pair(s, READ_DUMP, i);
+	for (unsigned i = d->n; d->on && d->n == 4 && i; i -= 2)
+		look_pair(s, READ_DUMP_SWAPPED, i - 2);
+	d->bytes += d->n / 2;
+	d->on = d->on && d->bytes < 16;
+	d->gap = d->n = 0;
+}
+
+/* "00000010  73 6b 5f ...  |sk_...|", "00000010: 736b 5f6c ...", "0000010 6b73 6c5f ...". */
+static void dump_char(struct leak_search *s, uint8_t c, uint64_t from, uint64_t to)
+{
+	struct dump *d = &s->dump;
+	bool hex = text_hex((char)c) >= 0, blank = c == ' ' || c == '\t';
+	if (!d->on) {
+		if (!hex && d->run >= OFFSET_DIGITS && (c == ':' || blank))
+			*d = (struct dump){.on = true, .gap = blank};
+		d->run = hex ? d->run + 1 : 0;
+		return;
+	}
+	if (hex && (d->n == sizeof d->c || (!d->n && !d->gap))) {
+		d->on = false;
+	} else if (hex) {
+		d->c[d->n] = c;
+		d->from[d->n] = from;
+		d->to[d->n++] = to;
+	} else {
+		if (d->n)
+			end_group(s);
+		d->gap++;
+		d->on = d->on && blank && d->gap <= GAP_MOST;
+	}
+}
+
+/* ---- escapes undone ------------------------------------------------------------------------ */
+
 static void undo(
 	struct leak_search *s, unsigned of, unsigned r, uint8_t c, uint64_t from, uint64_t to);
 
@@ -224,6 +270,9 @@ static void read_char(struct leak_search *s, unsigned r, uint8_t c, uint64_t fro
 		undo(s, r, r + 1, c, from, to);
 	if (quoted)
 		undo(s, r, r + READ_QUOTED, c, from, to);
+	/* Dumps are read with the escapes of their lines' ends undone. */
+	if (r == 1 || (r == READ_RAW && !s->own[1]))
+		dump_char(s, c, from, to);
 	look(s, (uint8_t)r, c, from, to);
 	if (more)
 		join(s, r, r + 1);
@@ -300,67 +349,6 @@ static void join_quoted(struct leak_search *s)
 	s->quoted = ROUNDS + 1;
 }
 
-/* ---- hex dumps ----------------------------------------------------------------------------- */
-
-/* How many hex digits stand at i. */
-static size_t digits_at(const struct dump_line *d, size_t i)
-{
-	size_t n = 0;
-	while (i + n < d->n && text_hex((char)d->c[i + n]) >= 0)
-		n++;
-	return n;
-}
-
-static void look_pair(struct leak_search *s, uint8_t reading, const struct dump_line *d, size_t i)
-{
-	look(s, reading, d->c[i], d->from + i, d->from + i + 1);
-	look(s, reading, d->c[i + 1], d->from + i + 1, d->from + i + 2);
-}
-
-/* "00000010  73 6b 5f ...  |sk_...|", "00000010: 736b 5f6c ...", "0000010 6b73 6c5f ...". */
-static void read_line(struct leak_search *s)
-{
-	const struct dump_line *d = &s->line;
-	size_t i = digits_at(d, 0), bytes = 0;
-	if (i < OFFSET_DIGITS)
-		return;
-	i += i < d->n && d->c[i] == ':';
-	while (bytes < 16) {
-		size_t gap = 0;
-		while (i + gap < d->n && (d->c[i + gap] == ' ' || d->c[i + gap] == '\t'))
-			gap++;
-		size_t n = digits_at(d, i += gap);
-		if (!gap || gap > 2 || n < 2 || n % 2 || n > 8)
-			return;
-		for (size_t k = 0; k < n; k += 2)
-			look_pair(s, READ_DUMP, d, i + k);
-		for (size_t k = n; n == 4 && k; k -= 2)
-			look_pair(s, READ_DUMP_SWAPPED, d, i + k - 2);
-		bytes += n / 2;
-		i += n;
-	}
-}
-
-static void dump_char(struct leak_search *s, uint8_t c, uint64_t from)
-{
-	struct dump_line *d = &s->line;
-	if (c == '\n') {
-		if (d->may && d->n)
-			read_line(s);
-		*d = (struct dump_line){.may = true};
-		return;
-	}
-	if (!d->may)
-		return;
-	if (!d->n)
-		d->from = from;
-	bool offset = text_hex((char)c) >= 0 ||
-		      (d->n >= OFFSET_DIGITS && (c == ':' || c == ' ' || c == '\t'));
-	d->may = d->n < sizeof d->c && (d->n >= 16 || offset || digits_at(d, 0) < d->n);
-	if (d->may)
-		d->c[d->n++] = c;
-}
-
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 static void step(struct leak_search *s, uint8_t c)
@@ -368,32 +356,28 @@ static void step(struct leak_search *s, uint8_t c)
 	uint64_t from = s->at++;
 	if (s->l->shorts)
 		look_exact(s, c, from);
-	if (s->line.may || c == '\n')
-		dump_char(s, c, from);
 	if (c)
 		read_char(s, READ_RAW, c, from, from + 1);
 	if (s->quoted <= ROUNDS)
 		join_quoted(s);
 }
 
-/* Behind a line's end: may a hex dump's line begin? Its offset has seven digits or more. */
-static bool line_may_dump(const uint8_t *p, size_t n)
+/* How many hex digits end before p, which has `before` bytes before it. */
+static unsigned digits_before(const uint8_t *p, size_t before)
 {
-	for (size_t i = 1; i <= OFFSET_DIGITS; i++)
-		if (i < n && text_hex((char)p[i]) < 0)
-			return false;
-	return n <= OFFSET_DIGITS + 1 || p[8] == ' ' || p[8] == ':' || text_hex((char)p[8]) >= 0;
+	unsigned n = 0;
+	while (n < before && n < 64 && text_hex((char)p[-(ssize_t)n - 1]) >= 0)
+		n++;
+	return n;
 }
 
 /* Whether the readings differ from here on, or that is not known yet. */
-static bool parts(const struct leak *l, const uint8_t *p, size_t n)
+static bool parts(const struct leak *l, const uint8_t *p, size_t n, size_t before)
 {
 	struct escape e = {0};
-	if (*p == '\n')
-		return line_may_dump(p, n);
-	if (!escape_begins(*p, true))
+	if ((*p == ' ' || *p == ':' || *p == '\t') && digits_before(p, before) >= OFFSET_DIGITS)
 		return true;
-	if (n > 1 && !p[1])
+	if (n > 1 && !p[1] && escape_begins(*p, true))
 		return true;
 	for (size_t i = 0; i < l->nvalues; i++)
 		if (l->values[i].exact && keyring_text(l, l->values[i].at)[0] == *p)
@@ -404,12 +388,13 @@ static bool parts(const struct leak *l, const uint8_t *p, size_t n)
 /* While all readings are one: to where something begins. */
 static size_t skim(struct leak_search *s, const uint8_t *p, size_t n)
 {
+	size_t before = (size_t)(p - s->p);
 	const struct leak *l = s->l;
 	uint64_t word = s->reading[READ_RAW].word;
 	size_t i = 0;
 	for (; i < n; i++) {
 		uint8_t kept = keyring_kept[p[i]];
-		if (l->cautious[p[i]] && parts(l, p + i, n - i))
+		if (l->cautious[p[i]] && parts(l, p + i, n - i, before + i))
 			break;
 		uint64_t next = word << 8 | kept;
 		if (!kept)
@@ -439,7 +424,8 @@ static void part(struct leak_search *s)
 
 static bool joined(const struct leak_search *s)
 {
-	return !s->own[1] && s->quoted > ROUNDS && !s->ncand && !s->found && !s->line.may;
+	return !s->own[1] && s->quoted > ROUNDS && !s->ncand && !s->found && !s->dump.on &&
+	       !s->dump.run;
 }
 
 /* Whether something that began before the hit's end may still become a longer one. */
@@ -459,9 +445,15 @@ bool search_run(struct leak_search *s, const void *p, size_t n, uint64_t base, b
 	while (s->at < base + n) {
 		if (!s->apart) {
 			s->at += skim(s, s->p + (s->at - base), (size_t)(base + n - s->at));
-			if (s->at == base + n)
+			bool end = s->at == base + n;
+			size_t done = (size_t)(s->at - base);
+			unsigned digits = digits_before(s->p + done, done);
+			if (end && !digits)
 				break;
 			part(s);
+			s->dump.run = digits;
+			if (end)
+				break;
 		}
 		step(s, s->p[s->at - base]);
 		if (s->found && (stop || !overlapped(s)))
@@ -470,8 +462,8 @@ bool search_run(struct leak_search *s, const void *p, size_t n, uint64_t base, b
 	}
 	for (unsigned r = 1; last && r < READ_DUMP; r++)
 		settle(s, r, true);
-	if (last && s->line.may && s->line.n)
-		read_line(s);
+	if (last && s->dump.on && s->dump.n)
+		end_group(s);
 	return s->found && (last || stop);
 }
 
@@ -537,8 +529,8 @@ uint64_t search_safe(struct leak_search *s, uint64_t *go)
 	uint64_t m = first_candidate(s);
 	for (size_t i = 1; i < READ_DUMP; i++)
 		m = s->undoing[i].n ? lower(m, s->undoing[i].from[0]) : m;
-	if (s->line.may && s->line.n)
-		m = lower(m, s->line.from);
+	if (s->dump.on && s->dump.n)
+		m = lower(m, s->dump.from[0]);
 	if (s->found)
 		m = lower(m, s->hit.start);
 	*go = lower(m, first_begun(s, line ? LINE_MOST : 0));

@@ -21,12 +21,14 @@ struct undoing {
 	size_t n;
 };
 
-/* The line so far, while it may be one of a hex dump. */
-struct dump_line {
-	bool may;
-	uint8_t c[96];
-	uint64_t from;
-	size_t n;
+/* Within a hex dump: behind an offset come groups of digits, to the end of the line. */
+struct dump {
+	unsigned run; /* of hex digits, before: an offset? */
+	bool on;
+	unsigned gap, bytes;
+	uint8_t c[8]; /* the group so far */
+	uint64_t from[8], to[8];
+	unsigned n;
 };
 
 struct leak_candidate {
@@ -60,7 +62,7 @@ struct leak_search {
 	struct leak_reading reading[READINGS];
 	struct undoing undoing[READ_DUMP]; /* what makes reading r; [0] is none */
 	size_t at_work[READINGS];	   /* candidates of each */
-	struct dump_line line;
+	struct dump dump;
 	struct leak_candidate *cand;
 	size_t ncand, room;
 	bool found, failed;
