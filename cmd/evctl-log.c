@@ -1,5 +1,6 @@
 /* evctl-log: what runs did, for the owner; and the audit trail. */
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/output.h"
 #include "base/say.h"
 #include "cli/cli.h"
@@ -20,7 +21,7 @@ static const struct column run_columns[] = {{"RUN", "run"}, {"EXPERT", "expert"}
 	{NULL}};
 static const struct column event_columns[] = {{"AT", "at"}, {"METHOD", "method"}, {"HOST", "host"},
 	{"PORT", "port"}, {"PATH", "path"}, {"STATUS", "status"}, {"UP", "up"}, {"DOWN", "down"},
-	{"MS", "ms"}, {"VERDICT", "verdict"}, {NULL}};
+	{"MS", "ms"}, {"VERDICT", "verdict"}, {"COUNTED", "counted"}, {NULL}};
 static const struct column audit_columns[] = {{"SEQ", "seq"}, {"AT", "at"}, {"ACTOR", "actor"},
 	{"ACTION", "action"}, {"OBJECT", "object"}, {"DETAIL", "detail"}, {NULL}};
 
@@ -86,6 +87,23 @@ static int show_input(struct state *st, const char *id, struct err *e)
 	return 0;
 }
 
+/* What is not listed one by one. */
+static void note_counted(const struct invocation *in, const json_t *rows)
+{
+	json_int_t counted = 0;
+	size_t i;
+	json_t *row;
+	json_array_foreach(rows, i, row)
+	{
+		counted += json_integer_value(json_object_get(row, "counted"));
+	}
+	if (counted)
+		say_note(in,
+			"the list was cut: %lld requests after the first %d are only counted, by "
+			"method, host and shape of path",
+			(long long)counted, LIMIT_EVENTS);
+}
+
 struct log_show {
 	bool input;
 };
@@ -106,6 +124,7 @@ static int do_show(struct invocation *in, struct err *e)
 	if (!events)
 		return -1;
 	json_object_set_new(run, "egress", events);
+	note_counted(in, events);
 	if (has_ended(run) && add_sealed(&st, run, id, false, e) < 0)
 		return -1;
 	if (o->input && add_sealed(&st, run, id, true, e) < 0)
@@ -120,7 +139,9 @@ static int do_egress(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	if (cli_state_swept(&st, in, e) < 0)
 		return -1;
-	return output_list(in, event_columns, run_events(&st, arg(in, 0), e), e);
+	json_t *rows = run_events(&st, arg(in, 0), e);
+	note_counted(in, rows);
+	return output_list(in, event_columns, rows, e);
 }
 
 static const struct column verified_columns[] = {{"ROWS", "rows"}, {"OK", "ok"}, {NULL}};

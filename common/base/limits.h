@@ -27,7 +27,8 @@
 #define LIMIT_ANSWER_MB 50  /* a body, decoded */
 #define LIMIT_REQUESTS 64   /* at once */
 #define LIMIT_HOSTS 1000
-#define LIMIT_EVENTS 10000 /* the rest is counted */
+#define LIMIT_EVENTS 10000 /* the rest is counted by shape */
+#define LIMIT_SHAPES 1000  /* and what is of none of these, together */
 
 /* Of a call to a connection. */
 #define LIMIT_API_S 20

@@ -35,7 +35,7 @@ struct gate_policy {
 struct gate_summary {
 	uint64_t requests, refused, failed; /* failed: upstream trouble, broken transfers */
 	uint64_t up, down;
-	uint64_t truncated; /* requests that happened but are not in the list */
+	uint64_t truncated; /* requests that the list has only in counts */
 };
 
 struct gate_report {

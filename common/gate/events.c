@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHAPE_MAX 200 /* bytes of a path's shape */
+#define SHAPE_PART 32 /* a longer part of a path is no word */
+
 struct events {
 	pthread_mutex_t lock;
 	struct gate_report
@@ -50,7 +53,7 @@ static const char *copy(char **to, const char *s)
 
 static int keep(struct events *ev, const struct net_event *e)
 {
-	if (ev->report.n >= LIMIT_EVENTS || make_room(ev) < 0)
+	if (make_room(ev) < 0)
 		return -1;
 	char *block = malloc(
 		strlen(e->method) + strlen(e->host) + strlen(e->path) + strlen(e->verdict) + 4);
@@ -65,6 +68,77 @@ static int keep(struct events *ev, const struct net_event *e)
 	return 0;
 }
 
+/* ---- beyond the limit ---- */
+
+/* "12", "a1b2c3", what is long; but not "v2". */
+static bool looks_like_id(const char *p, size_t n)
+{
+	size_t digits = 0;
+	for (size_t i = 0; i < n; i++)
+		digits += p[i] >= '0' && p[i] <= '9';
+	return n > SHAPE_PART || (digits && !(n <= 3 && p[0] == 'v'));
+}
+
+static void shape_of(const char *path, char shape[SHAPE_MAX])
+{
+	size_t len = 0;
+	for (const char *p = path; *p;) {
+		size_t n = strcspn(p + 1, "/") + 1;
+		bool id = looks_like_id(p + 1, n - 1);
+		const char *part = id ? "/*" : p;
+		size_t put = id ? 2 : n;
+		if (len + put >= SHAPE_MAX)
+			break;
+		memcpy(shape + len, part, put);
+		len += put;
+		p += n;
+	}
+	shape[len] = '\0';
+}
+
+static bool is_like(const struct net_event *a, const struct net_event *b)
+{
+	return a->port == b->port && strcmp(a->path, b->path) == 0 &&
+	       strcmp(a->host, b->host) == 0 && strcmp(a->method, b->method) == 0 &&
+	       strcmp(a->verdict, b->verdict) == 0;
+}
+
+static struct net_event *find_like(struct events *ev, const struct net_event *e)
+{
+	for (size_t i = LIMIT_EVENTS; i < ev->report.n; i++)
+		if (is_like(&ev->report.events[i], e))
+			return &ev->report.events[i];
+	return NULL;
+}
+
+static void count(struct events *ev, const struct net_event *e)
+{
+	static const struct net_event others = {
+		.method = "-", .host = "", .path = "", .verdict = "others"};
+	char shape[SHAPE_MAX];
+	struct net_event like = *e;
+	shape_of(e->path, shape);
+	like.path = shape;
+	struct net_event *to = find_like(ev, &like);
+	if (!to && ev->report.n >= LIMIT_EVENTS + LIMIT_SHAPES) {
+		like = others;
+		like.at = e->at;
+		to = find_like(ev, &like);
+	}
+	if (!to) {
+		like.status = 0;
+		like.up = like.down = like.counted = 0;
+		like.ms = 0;
+		if (keep(ev, &like) < 0)
+			return;
+		to = &ev->report.events[ev->report.n - 1];
+	}
+	to->counted++;
+	to->up += e->up;
+	to->down += e->down;
+	to->ms += e->ms;
+}
+
 void events_add(struct events *ev, const struct net_event *e, bool failed)
 {
 	struct gate_summary *sum = &ev->report.summary;
@@ -76,7 +150,12 @@ void events_add(struct events *ev, const struct net_event *e, bool failed)
 		sum->failed++;
 	else if (strcmp(e->verdict, "allowed") != 0)
 		sum->refused++;
-	sum->truncated += keep(ev, e) < 0;
+	if (ev->report.n >= LIMIT_EVENTS) {
+		sum->truncated++;
+		count(ev, e);
+	} else if (keep(ev, e) < 0) {
+		sum->truncated++;
+	}
 	pthread_mutex_unlock(&ev->lock);
 }
 

@@ -1,6 +1,7 @@
 /*
- * What happened in a call: one event a request, up to a limit, and sums over all of them. Any
- * thread may add; the main thread takes them out when all are done.
+ * What happened in a call: one event a request, up to a limit, from there on one a shape of
+ * request with their count, and sums over all of them. Any thread may add; the main thread takes
+ * them out when all are done.
  */
 #ifndef EVCTL_GATE_EVENTS_H
 #define EVCTL_GATE_EVENTS_H

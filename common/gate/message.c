@@ -36,11 +36,11 @@ static const struct fields event_fields = FIELDS_PART(FIELD_NUMBER(struct net_ev
 	FIELD_TEXT(struct net_event, path, EVENT_PATH_MAX), FIELD_NUMBER(struct net_event, port),
 	FIELD_NUMBER(struct net_event, status), FIELD_NUMBER(struct net_event, up),
 	FIELD_NUMBER(struct net_event, down), FIELD_NUMBER(struct net_event, ms),
-	FIELD_TEXT(struct net_event, verdict, WORD_MAX));
+	FIELD_TEXT(struct net_event, verdict, WORD_MAX), FIELD_NUMBER(struct net_event, counted));
 static const struct fields summary_fields = FIELDS_PART(FIELD_NUMBER(struct gate_summary, requests),
 	FIELD_NUMBER(struct gate_summary, refused), FIELD_NUMBER(struct gate_summary, failed),
 	FIELD_NUMBER(struct gate_summary, up), FIELD_NUMBER(struct gate_summary, down),
 	FIELD_NUMBER(struct gate_summary, truncated));
-const struct fields gate_report_fields =
-	FIELDS('V', 1, FIELD_PART(struct gate_report, summary, &summary_fields),
-		FIELD_LIST(struct gate_report, events, n, LIMIT_EVENTS, &event_fields));
+const struct fields gate_report_fields = FIELDS('V', 1,
+	FIELD_PART(struct gate_report, summary, &summary_fields),
+	FIELD_LIST(struct gate_report, events, n, LIMIT_EVENTS + LIMIT_SHAPES + 1, &event_fields));

@@ -14,6 +14,12 @@ struct net_event {
 	uint64_t up, down; /* body bytes: request, response (decoded) */
 	int64_t ms;
 	const char *verdict; /* "allowed", or the X-Evctl-Gate reason */
+	/*
+	 * Over LIMIT_EVENTS: for how many requests this stands, of one method, host, port and
+	 * verdict, whose paths have this shape ("*" for what looks like an id). Numbers are sums
+	 * then, at is the first's, and status 0. Else 0.
+	 */
+	uint64_t counted;
 };
 
 #endif

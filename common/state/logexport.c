@@ -19,7 +19,7 @@ static const char run_sql[] =
 	KIND_AT("run", "r.ended") "id, expert, version, tool, buyer, session, status, reason, " MOMENT(
 		"r.started") " AS started, ms FROM runs r WHERE r.ended >= ? ORDER BY r.ended, id";
 static const char egress_sql[] = KIND_AT("egress",
-	"e.at") "id, run, method, host, port, path, status, up, down, ms, verdict FROM events e "
+	"e.at") "id, run, method, host, port, path, status, up, down, ms, verdict, counted FROM events e "
 		"WHERE e.at >= ? ORDER BY e.at, id";
 static const char audit_sql[] = KIND_AT("audit",
 	"a.at") "seq AS id, actor, action, object, detail AS 'detail:json', lower(hex(hash)) AS hash "

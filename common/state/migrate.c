@@ -13,6 +13,7 @@
 static const struct migration all_steps[] = {
 	{2, "ALTER TABLE sessions ADD COLUMN pid_space TEXT NOT NULL DEFAULT '';"
 	    "ALTER TABLE runs ADD COLUMN pid_space TEXT NOT NULL DEFAULT '';"
+	    "ALTER TABLE events ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;"
 	    "CREATE INDEX runs_session ON runs (session, started) WHERE session IS NOT NULL"},
 };
 

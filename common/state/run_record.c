@@ -98,10 +98,11 @@ static int put_events(struct state *st, const char *id, const struct run_end *en
 		const struct net_event *v = &end->events[i];
 		if (db_exec(st->db, e,
 			    "INSERT INTO events (run, at, method, host, port, path, status, up, "
-			    "down, ms, verdict) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			    "sissisiiiis", id, v->at, v->method, v->host, (int64_t)v->port, v->path,
-			    (int64_t)v->status, (int64_t)v->up, (int64_t)v->down, v->ms,
-			    v->verdict) < 0)
+			    "down, ms, verdict, counted) "
+			    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			    "sissisiiiisi", id, v->at, v->method, v->host, (int64_t)v->port,
+			    v->path, (int64_t)v->status, (int64_t)v->up, (int64_t)v->down, v->ms,
+			    v->verdict, (int64_t)v->counted) < 0)
 			return -1;
 	}
 	return 0;
@@ -261,8 +262,8 @@ json_t *run_events(struct state *st, const char *id, struct err *e)
 	if (run_check(st, id, e) < 0)
 		return NULL;
 	return db_rows(st->db, e,
-		"SELECT e.at AS 'at:time', method, host, port, path, status, up, down, ms, verdict "
-		"FROM events e WHERE run = ? ORDER BY id",
+		"SELECT e.at AS 'at:time', method, host, port, path, status, up, down, ms, verdict, "
+		"counted FROM events e WHERE run = ? ORDER BY id",
 		"s", id);
 }
 

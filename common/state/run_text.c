@@ -74,10 +74,16 @@ static void add_lists(struct buf *b, const json_t *run)
 	json_t *row;
 	json_array_foreach(json_object_get(run, "egress"), i, row)
 	{
-		line(b, "request", "%s %s:%lld%s -> %lld %s", json_text_of(row, "method"),
-			json_text_of(row, "host"), number_of(row, "port"),
-			json_text_of(row, "path"), number_of(row, "status"),
-			json_text_of(row, "verdict"));
+		if (number_of(row, "counted"))
+			line(b, "requests", "%lld more like %s %s:%lld%s, %s",
+				number_of(row, "counted"), json_text_of(row, "method"),
+				json_text_of(row, "host"), number_of(row, "port"),
+				json_text_of(row, "path"), json_text_of(row, "verdict"));
+		else
+			line(b, "request", "%s %s:%lld%s -> %lld %s", json_text_of(row, "method"),
+				json_text_of(row, "host"), number_of(row, "port"),
+				json_text_of(row, "path"), number_of(row, "status"),
+				json_text_of(row, "verdict"));
 	}
 	json_array_foreach(json_object_get(run, "artifacts"), i, row)
 	{

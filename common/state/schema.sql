@@ -218,7 +218,8 @@ CREATE TABLE events (
 	up INTEGER NOT NULL,
 	down INTEGER NOT NULL,
 	ms INTEGER NOT NULL,
-	verdict TEXT NOT NULL
+	verdict TEXT NOT NULL,
+	counted INTEGER NOT NULL DEFAULT 0   -- more than 0: stands for so many requests of a shape
 ) STRICT;
 CREATE INDEX events_run ON events (run);
 

@@ -14,6 +14,7 @@ YAML = """name: g
 tools:
   - {name: say, entry: "m.py:say"}
   - {name: fail, entry: "m.py:fail"}
+  - {name: many, entry: "m.py:many"}
 hosts: [a.example]
 """
 CODE = '''
@@ -28,6 +29,16 @@ def say(ask=None):
         except urllib.error.URLError:
             pass
     return 'said'
+
+def many():
+    import socket
+    s = socket.create_connection(('a.example', 80))
+    f = s.makefile('rb')
+    for i in range(101):
+        s.sendall(b'HEAD /item/%d HTTP/1.1\\r\\nHost: b.example\\r\\n\\r\\n' % i * 100)
+        for _ in range(100):
+            while f.readline() != b'\\r\\n':
+                pass
 
 def fail():
     raise LookupError('why')
@@ -48,6 +59,20 @@ with T() as t:
         if r.code != code:
             raise AssertionError(str(r))
         return [json.loads(line) for line in r.out.splitlines()]
+
+    # Too many requests for a list: every reader says so.
+    run = t.good("evctl-run", "g", "many", "-o", "json").json["run"]
+    r = t.good("evctl-log", "egress", run, "-o", "json")
+    t.eq((len(r.json), r.json[-1]["path"], r.json[-1]["counted"], r.json[0]["counted"]), (10001, "/item/*", 100, 0),
+         "10,100 requests: what is not listed is counted")
+    t.ok("the list was cut: 100 requests" in r.err, "and egress says so", r.err)
+    r = t.good("evctl-log", "show", run)
+    t.ok("the list was cut: 100 requests" in r.err and "100 more like HEAD b.example:80/item/*, host" in r.out,
+         "show too", r.err)
+    t.ok("the list was cut" not in t.good("evctl-log", "show", export("--kind", "run")[0]["id"]).err, "but not of another")
+    t.eq([x["counted"] for x in export("--kind", "egress") if x["counted"]], [100], "and the export")
+    db.execute("DELETE FROM events WHERE run = ?", (run,))
+    db.execute("DELETE FROM runs WHERE id = ?", (run,))
 
     rows = export()
     kinds = [r["kind"] for r in rows]

@@ -114,6 +114,7 @@ with T() as t:
     sid = t.good("evctl-session", "start", "f").out.strip()
     rows = t.sql("SELECT id, status, started FROM runs ORDER BY id")
     t.sql("DROP INDEX runs_session")
+    t.sql("ALTER TABLE events DROP COLUMN counted")
     for table in ("runs", "sessions"):
         t.sql(f"ALTER TABLE {table} DROP COLUMN pid_space")
     t.sql("PRAGMA user_version = 1")
@@ -124,6 +125,7 @@ with T() as t:
     t.ok(t.sql("SELECT id, status, started FROM runs ORDER BY id") == rows, "its runs are all there")
     t.good("evctl-state", "backup", backup)
     t.fails(5, "no restore over a live session", "evctl-state", "restore", backup, "--yes", says=sid)
+    t.sql("ALTER TABLE events DROP COLUMN counted")
     for table in ("runs", "sessions"):
         t.sql(f"ALTER TABLE {table} DROP COLUMN pid_space")
     t.sql("DROP INDEX runs_session")

@@ -388,7 +388,8 @@ ROW = [("host", TEXT), ("port", NUMBER), ("plain", FLAG), ("allow_private", FLAG
        ("connect_to", TEXT), ("ca", TEXT), ("key", TEXT)]
 KEY = [("name", TEXT), ("value", BYTES), ("standin", TEXT), ("guard", FLAG)]
 EVENT = [("at", NUMBER), ("method", TEXT), ("host", TEXT), ("path", TEXT), ("port", NUMBER), ("status", NUMBER),
-         ("up", NUMBER), ("down", NUMBER), ("ms", NUMBER), ("verdict", TEXT)]
+         ("up", NUMBER), ("down", NUMBER), ("ms", NUMBER), ("verdict", TEXT),
+         ("counted", NUMBER)]
 SUMMARY = [(name, NUMBER) for name in ("requests", "refused", "failed", "up", "down", "truncated")]
 ASK = {"open": (b"O", [("ports", [[("port", NUMBER)]])]), "end": (b"E", None), "nonsense": (b"?", None),
        "call": (b"C", [("id", TEXT), ("deadline_ms", NUMBER), ("rows", [ROW]), ("keys", [KEY])])}

@@ -180,19 +180,33 @@ def run():
         s.close()
     g.end()
 
-    # Events are capped, and counted on.
+    # Events are capped, and counted on by shape.
+    def heads(paths):
+        s = g.dial(port=80, tls=False)
+        f = s.makefile("rb")
+        for i in range(0, len(paths), 100):
+            s.sendall(b"".join(b"HEAD %s HTTP/1.1\r\nHost: no.x.example\r\n\r\n" % p for p in paths[i:i + 100]))
+            for _ in paths[i:i + 100]:
+                while f.readline() != b"\r\n":
+                    pass
+        s.close()
     g.begin(row("api.x.example", **to))
-    s = g.dial(port=80, tls=False)
-    f = s.makefile("rb")
-    for _ in range(101):
-        s.sendall(b"HEAD /n HTTP/1.1\r\nHost: no.x.example\r\n\r\n" * 100)
-        for _ in range(100):
-            while f.readline() != b"\r\n":
-                pass
-    s.close()
+    heads([b"/n"] * 10000 + [b"/n"] * 40 + [b"/v2/users/%d/photos" % i for i in range(40)] +
+          [b"/v2/users/%032x" % i for i in range(19)] + [b"/stolen/once"])
     events = g.end()
-    eq((len(events), g.last["summary"]["truncated"], g.last["summary"]["requests"], g.last["summary"]["refused"]),
+    listed, counted = [e for e in events if not e["counted"]], [e for e in events if e["counted"]]
+    eq((len(listed), g.last["summary"]["truncated"], g.last["summary"]["requests"], g.last["summary"]["refused"]),
        (10000, 100, 10100, 10100), "10,100 requests: 10,000 events, the rest counted")
+    eq([(e["method"], e["host"], e["path"], e["verdict"], e["counted"]) for e in counted],
+       [("HEAD", "no.x.example", p, "host", n) for p, n in
+        (("/n", 40), ("/v2/users/*/photos", 40), ("/v2/users/*", 19), ("/stolen/once", 1))],
+       "by method, host and shape of path, each new one")
+    g.begin(row("api.x.example", **to))
+    words = ["".join(chr(97 + int(c)) for c in str(i)) for i in range(10000, 11100)]
+    heads([b"/n"] * 10000 + [b"/" + w.encode() for w in words])
+    events = g.end()
+    eq((len(events), events[-1]["counted"], events[-1]["host"], events[-1]["verdict"]), (11001, 100, "", "others"),
+       "1,100 shapes: 1,000, and the others together")
 
     # The end.
     g.begin(row("api.x.example", **to))

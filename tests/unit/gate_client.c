@@ -104,7 +104,7 @@ static const char gate_script[] =
 	"def text(b): return struct.pack('<I', len(b)) + b + b'\\0'\n"
 	"get(), put(b'Y\\1' + text(b'CA')), get(), put(b'K\\1'), get()\n"
 	"put(b'V\\1' + bytes(48) + b'\\1\\0\\0\\0' + bytes(8) + text(b'GET') + text(b'x.example') +\n"
-	"    text(b'%s') + bytes(40) + text(b'allowed'))\n";
+	"    text(b'%s') + bytes(40) + text(b'allowed') + bytes(8))\n";
 
 /* 1 one event, 0 none, -1 the gate counts as gone. */
 static int say_path(const char *path)
