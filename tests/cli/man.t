@@ -131,6 +131,28 @@ with T() as t:
     r = t.run("evctl-apply", "-f", "-", "-n", stdin=example)
     t.ok(r.code == 7 and "evctl-cred add CRM_KEY" in r.err, "the example of evctl-apply(1) is one", r)
 
+    # README's limits against the code
+    limits = dict(re.findall(r"^#define LIMIT_(\w+) (\d+)", (ROOT / "common/base/limits.h").read_text(), re.M))
+    limits |= dict(re.findall(r"^#define (MAX_SOCKETS) (\d+)", (ROOT / "common/sandbox/sandbox.c").read_text(), re.M))
+    QUOTED = {"CALL_S": r"(\d+) s,", "MEMORY_GIB": r"(\d+) GiB,", "PROCESSES": r"(\d+) processes,", "RESULT_MB": r"(\d+) MB of result",
+              "LOG_MB": r"(\d+) MB of log", "SCRATCH_MB": r"(\d+) MB of scratch a call|its (\d+) MB with it",
+              "OUTPUT_MB": r"outputs of (\d+) MB a file", "OUTPUTS_MB": r"a file, (\d+) MB and", "OUTPUTS": r"(\d+) files a run",
+              "OPEN_FILES": r"(\d+) open files a process", "MAX_SOCKETS": r"([\d,]+) TCP sockets",
+              "REQUEST_MB": r"request bodies of (\d+) MB", "ANSWER_MB": r"responses of (\d+) MB"}
+
+    def misquoted(section):
+        """What README says of limits that are others, and numbers that are none's."""
+        quotes = {(m.start(i), name, m[i].replace(",", "")) for name, words in QUOTED.items()
+                  for m in re.finditer(words, section) for i in range(1, len(m.groups()) + 1) if m[i]}
+        numbers = {m.start() for m in re.finditer(r"\d[\d,]*", section)}
+        return [q for q in quotes if limits[q[1]] != q[2]] + sorted(numbers - {q[0] for q in quotes}) + sorted(
+            QUOTED.keys() - {q[1] for q in quotes})
+
+    section = " ".join(re.search(r"^## Limits\n(.*?)^## ", (ROOT / "README.md").read_text(), re.M | re.S)[1].split())
+    t.ok(misquoted(section) == [], "README's limits are those of the code", (misquoted(section), section))
+    for was, to in (("64 MB with", "65 MB with"), ("1,024 TCP", "1,025 TCP"), ("50 MB.", "50 MB, 7 of them red.")):
+        t.ok(was in section and misquoted(section.replace(was, to)), f"control: {to} is seen")
+
     # help on a topic
     env = {**t.env, "PATH": os.environ["PATH"], "TERM": "xterm", "MANPAGER": "cat", "MANWIDTH": "80"}
     for topic, want in [(p.removeprefix("evctl-"), p.upper() + "(1)") for p in specs] + [
