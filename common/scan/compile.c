@@ -63,6 +63,7 @@ struct check {
 	struct symtab *syms;
 	struct arena *arena;
 	struct block *block;
+	struct sym_mark *unused;		  /* of blocks that were left; by next */
 	struct compile_fault names, scopes, code; /* the first each */
 	uint32_t future_line; /* of the last __future__ import at the beginning */
 	bool future_annotations;
@@ -117,7 +118,11 @@ static struct sym_mark *mark_in(struct check *c, struct sym *name, struct block 
 		at = &(*at)->outer;
 	if (*at && (*at)->block == b)
 		return *at;
-	struct sym_mark *m = arena_alloc(c->arena, sizeof(*m));
+	struct sym_mark *m = c->unused;
+	if (m)
+		c->unused = m->next;
+	else
+		m = arena_raw(c->arena, sizeof(*m));
 	*m = (struct sym_mark){.sym = name, .block = b, .outer = *at, .next = b->marks};
 	b->marks = m;
 	return *at = m;
@@ -223,9 +228,12 @@ static void leave(struct check *c)
 	for (struct wanted *w = b->wanted; w; w = w->next)
 		if (!provides(c, b, w->sym))
 			hides(c, b, w);
-	for (struct sym_mark *m = b->marks; m; m = m->next) {
+	for (struct sym_mark *m = b->marks, *next; m; m = next) {
 		settle_own(c, b, m);
 		m->sym->mark = m->outer;
+		next = m->next;
+		m->next = c->unused;
+		c->unused = m;
 	}
 	if (b->async && b->generator && b->returns)
 		code_fault(c, b->returns, "'return' with value in async generator");
@@ -364,8 +372,10 @@ static bool has_double(struct sym **names, size_t n)
 
 static void keywords(struct check *c, struct seq s)
 {
-	struct sym **names = arena_alloc(c->arena, s.n * sizeof(*names));
+	struct sym *few[16], **names = few;
 	size_t n = 0;
+	if (s.n > sizeof few / sizeof *few)
+		names = arena_raw(c->arena, s.n * sizeof(*names));
 	for (uint32_t i = 0; i < s.n; i++) {
 		if (!s.v[i]->keyword.name)
 			continue;
