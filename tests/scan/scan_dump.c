@@ -2,7 +2,7 @@
  * Scans the *.py files beneath each directory named and prints, a line each, one JSON object:
  * {"reads":[{name,file,line,kind}],"dynamic":[{file,line,why}],"env_mistakes":[{name,file,line}],
  * "syntax_error":bool} and, for our own tests, "not_in_globals", "syntax_errors", "imports" and,
- * with -e FILE, what that entry file reaches.
+ * with -e FILE, what that entry file reaches. -p FILE names what another Python has.
  */
 #include "base/buf.h"
 #include "base/file.h"
@@ -160,12 +160,13 @@ int main(int argc, char **argv)
 	PYTHON_AUTO py = {0};
 	struct err e = {0};
 
-	if (python_load(&py, &e) < 0) {
+	bool other = argc > 2 && strcmp(argv[1], "-p") == 0;
+
+	if ((other ? python_read(&py, argv[2], &e) : python_load(&py, &e)) < 0) {
 		fprintf(stderr, "scan_dump: %s\n", e.msg);
 		return 1;
 	}
-
-	for (int i = 1; i < argc; i++) {
+	for (int i = other ? 3 : 1; i < argc; i++) {
 		if (strcmp(argv[i], "-e") == 0 && i + 1 < argc)
 			entry = argv[++i];
 		else
