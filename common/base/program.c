@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/argv.h"
@@ -11,6 +13,9 @@
 #include "base/help.h"
 #include "base/say.h"
 #include "base/spec.h"
+
+#define STACK_LEAST ((rlim_t)512 << 10)
+#define STACK_WANTED ((rlim_t)8 << 20)
 
 /* Where whoever found the fault knew no mend, these know more. */
 static void hint_at_least(const struct invocation *in, struct err *e)
@@ -80,6 +85,25 @@ static void occupy_standard_descriptors(void)
 	}
 }
 
+/*
+ * Owner's bits are not taken away from what is made here, whatever the caller's mask says: a file
+ * that its owner cannot open is of no use. The main stack grows up to the limit of the moment.
+ */
+static int prepare(struct err *e)
+{
+	struct rlimit r;
+	umask(umask(0) & 077);
+	if (getrlimit(RLIMIT_STACK, &r) < 0 || r.rlim_cur >= STACK_LEAST)
+		return 0;
+	const struct rlimit raised = {STACK_WANTED, STACK_WANTED}, most = {r.rlim_max, r.rlim_max};
+	if (r.rlim_max >= STACK_LEAST ? setrlimit(RLIMIT_STACK, &most) == 0
+				      : setrlimit(RLIMIT_STACK, &raised) == 0)
+		return 0;
+	err_set(e, ERR_SANDBOX, "the stack is limited to %llu KB, which is too little",
+		(unsigned long long)r.rlim_max / 1024);
+	return err_hint(e, "raise it: ulimit -s 8192");
+}
+
 int program_main(const struct program *p, int argc, char **argv)
 {
 	struct err e = {0};
@@ -96,7 +120,7 @@ int program_main(const struct program *p, int argc, char **argv)
 	}
 	if (wants_json(argc, argv))
 		in.output = OUTPUT_JSON;
-	int r = work(&in, argc, argv, &e);
+	int r = prepare(&e) < 0 ? -1 : work(&in, argc, argv, &e);
 	int code = r < 0 ? (int)e.code : in.exit_code;
 	if (r < 0 && !in.silent) {
 		hint_at_least(&in, &e);

@@ -56,6 +56,27 @@ static void check_writable(const char *dir, json_t *rows)
 	health_add(rows, "state", "state-writable", false, true, strerror(errno), mend);
 }
 
+/* SQLite writes to these too, also to read; what is there of them is the state's own. */
+static void check_beside(const char *dir, bool fix, json_t *rows, json_t *fixed)
+{
+	static const char *const names[] = {"state.db-shm", "state.db-wal"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		STR_AUTO path = path_join(dir, names[i]);
+		struct stat st;
+		char is[64], mend[4300];
+		if (!path || lstat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+			(st.st_mode & 0677) == 0600)
+			continue;
+		bool ok = fix && chmod(path, 0600) == 0;
+		if (ok)
+			say_fixed(fixed, names[i]);
+		snprintf(is, sizeof is, "%04o, owner %ld", ok ? 0600u : st.st_mode & 07777u,
+			(long)st.st_uid);
+		snprintf(mend, sizeof mend, "chmod 600 '%s'", path);
+		health_add(rows, "state", names[i], ok, true, is, mend);
+	}
+}
+
 static void check_files(const char *dir, bool fix, json_t *rows, json_t *fixed)
 {
 	STR_AUTO db = path_join(dir, "state.db");
@@ -174,6 +195,7 @@ int health_state(
 		return 0;
 	}
 	check_files(dir, fix, rows, fixed);
+	check_beside(dir, fix, rows, fixed);
 	check_writable(dir, rows);
 	check_network(dir, rows);
 	struct err why = {0};

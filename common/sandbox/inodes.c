@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 /*
  * A tool that waits for an exclusive lock gets it for the moment between its supervisor's death and
@@ -34,6 +38,43 @@ static int lock_soon(int fd)
 	return failed;
 }
 
+/* A line of /proc/locks: whose exclusive lock it is, on the inode; 0 if it is no such line. */
+static long owner_of(const char *line, const struct stat *st)
+{
+	char kind[16], mode[16];
+	long pid;
+	unsigned major, minor;
+	unsigned long long inode;
+	if (sscanf(line, "%*d: %15s %*s %15s %ld %x:%x:%llu", kind, mode, &pid, &major, &minor,
+		    &inode) != 6)
+		return 0;
+	return strcmp(mode, "WRITE") == 0 && inode == st->st_ino && major == major(st->st_dev) &&
+			       minor == minor(st->st_dev)
+		       ? pid
+		       : 0;
+}
+
+/* "NAME, process 123"; a lock of an open file, or of another pid namespace, tells no process. */
+static void holder(int fd, char who[80])
+{
+	char path[40], line[256], name[20] = "";
+	struct stat st;
+	long pid = 0;
+	FILE *f = fstat(fd, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+	while (f && pid <= 0 && fgets(line, sizeof line, f))
+		pid = owner_of(line, &st);
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof path, "/proc/%ld/comm", pid);
+	FD_AUTO comm = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (comm >= 0 && read(comm, name, sizeof name - 1) > 0)
+		name[strcspn(name, "\n")] = '\0';
+	if (pid > 0)
+		snprintf(who, 80, "process %ld%s%s", pid, name[0] ? ", " : "", name);
+	else
+		snprintf(who, 80, "which one cannot be seen from here");
+}
+
 /* Takes fd, which may be -1 with errno. */
 static int hold(struct inodes *in, int fd, const char *what, struct err *e)
 {
@@ -44,8 +85,10 @@ static int hold(struct inodes *in, int fd, const char *what, struct err *e)
 		return 0;
 	if (errno != EWOULDBLOCK && errno != EACCES)
 		return err_errno(e, ERR_SANDBOX, "cannot lock '%s'", what);
-	err_set(e, ERR_SANDBOX, "another program on this machine has '%s' locked", what);
-	return err_hint(e, "find it, and end it: lslocks");
+	char who[80];
+	holder(fd, who);
+	err_set(e, ERR_SANDBOX, "another program on this machine has '%s' locked: %s", what, who);
+	return err_hint(e, "end it; see lslocks");
 }
 
 static int hold_path(struct inodes *in, const char *path, struct err *e)

@@ -89,12 +89,17 @@ struct launch_helper {
 
 #define HELPER_SOCK PLAN_FDS
 
-static _Noreturn void give_up(enum step step)
+static _Noreturn void give_up_on(int sock, enum step step)
 {
 	struct report r = {.step = step, .error = errno};
 	struct err ignored = {0};
-	frame_send(HELPER_SOCK, &r, sizeof r, NULL, 0, &ignored);
+	frame_send(sock, &r, sizeof r, NULL, 0, &ignored);
 	_exit(127);
+}
+
+static _Noreturn void give_up(enum step step)
+{
+	give_up_on(HELPER_SOCK, step);
 }
 
 /* First of all: nothing that the supervisor has open is open here, but what the plan names. */
@@ -105,11 +110,11 @@ static void place_fds(const struct launch_helper *h)
 		int fd = i < PLAN_FDS ? h->spec->fds[i] : h->sock;
 		moved[i] = fcntl(fd, F_DUPFD_CLOEXEC, PLAN_FDS + 1);
 		if (moved[i] < 0)
-			_exit(127);
+			give_up_on(h->sock, STEP_FDS);
 	}
 	for (int i = 0; i <= PLAN_FDS; i++)
 		if (dup3(moved[i], i, i == HELPER_SOCK ? O_CLOEXEC : 0) < 0)
-			_exit(127);
+			give_up_on(moved[PLAN_FDS], STEP_FDS);
 	if (syscall(SYS_close_range, PLAN_FDS + 1, ~0u, 0) < 0)
 		give_up(STEP_FDS);
 }
@@ -637,15 +642,43 @@ static int start_helper(struct launch *l, const struct launch_helper *h, struct 
 	return 0;
 }
 
+static int has_died(struct err *e)
+{
+	err_set(e, ERR_SANDBOX, "the sandbox's helper was ended while it was starting");
+	return err_hint(e, "try again; what this machine allows: evctl doctor");
+}
+
+/* What could not be done because the helper is dead has the reason that the helper gave. */
+static int why_died(struct launch *l, struct err *e)
+{
+	err_clear(e);
+	launch_why(l, e);
+	return e->code == ERR_NONE ? has_died(e) : -1;
+}
+
+static int died_or(struct launch *l, struct err *e)
+{
+	return launch_ended(l) ? why_died(l, e) : -1;
+}
+
+/* Not by write(2): to a dead one that is a signal. */
+static int tell(struct launch *l, const void *p, size_t n, struct err *e)
+{
+	if (send(l->go, p, n, MSG_NOSIGNAL) == (ssize_t)n)
+		return 0;
+	return why_died(l, e);
+}
+
 /* The helper says what failed, or gives a report with descriptors; nothing means it died. */
 static int read_report(struct launch *l, struct report *r, int *fds, size_t *nfds, struct err *e)
 {
 	BUF_AUTO b = {.limit = sizeof *r};
-	int got = frame_recv(l->go, &b, fds, nfds, clock_mono_ms() + READY_MS, e);
-	if (got < 0)
-		return err_wrap(e, "the sandbox's helper");
-	if (got == 0 || b.len != sizeof *r)
-		return err_set(e, ERR_SANDBOX, "the sandbox's helper died");
+	struct err why = {0};
+	int got = frame_recv(l->go, &b, fds, nfds, clock_mono_ms() + READY_MS, &why);
+	if (got < 0 && why.code == ERR_TIMEOUT)
+		return err_set(e, ERR_SANDBOX, "the sandbox's helper does not answer");
+	if (got <= 0 || b.len != sizeof *r)
+		return has_died(e);
 	memcpy(r, b.data, sizeof *r);
 	if (r->step == STEP_OK)
 		return 0;
@@ -736,11 +769,11 @@ static int start_and_take(struct launch *l, struct launch_helper *h, struct err 
 		return -1;
 	l->uid = h->uid;
 	if (h->root && map_for_root(l->pid, &l->uid, e) < 0)
-		return -1;
+		return died_or(l, e);
 	if (l->cgroup->mode == CGROUP_V1)
 		start_join(l);
-	if (fd_write_full(l->go, &l->uid, sizeof l->uid) < 0)
-		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
+	if (tell(l, &l->uid, sizeof l->uid, e) < 0)
+		return -1;
 	return take_stage(l, e);
 }
 
@@ -780,14 +813,13 @@ int launch_go(struct launch *l, struct err *e)
 	end_join(l);
 	if (l->join_error) {
 		errno = l->join_error;
-		return err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
+		err_errno(e, ERR_SANDBOX, "cannot put the sandbox into its control group");
+		return died_or(l, e);
 	}
 	if (take_listeners(l, e) < 0)
 		return -1;
 	open_sockets(l);
-	if (fd_write_full(l->go, &go, 1) < 0)
-		return err_errno(e, ERR_SANDBOX, "the sandbox's helper died");
-	return 0;
+	return tell(l, &go, 1, e);
 }
 
 /* How many the file says are in use, by its line for the protocol. */

@@ -337,9 +337,8 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	finish(sb, in, end);
 	r->ms = (int)(clock_mono_ms() - begun);
 	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
-	if (end == CONTROL_GONE && !sb->control.ready) {
+	if (end == CONTROL_GONE && !control_accepted(&sb->control, in))
 		return never_came_up(sb, in, e);
-	}
 	if (end == CONTROL_DEADLINE)
 		fail(r, SANDBOX_TIMEOUT, NULL, "out of time");
 	else if (end == CONTROL_CANCELLED)

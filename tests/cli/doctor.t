@@ -121,6 +121,20 @@ with T() as t:
     r = t.run("evctl-doctor", "-o", "json", "--passphrase-fd", rd, env=wrapped, pass_fds=(rd,))
     t.ok(not checks(r)["private-key"]["ok"], "but a wrong passphrase is a finding", r)
 
+    # What SQLite keeps beside the file, as a crash or a copy left it
+    for name in ("state.db-shm", "state.db-wal"):
+        for mode in (0o400, 0o644):
+            beside = t.home / name
+            beside.write_bytes(b"")
+            beside.chmod(mode)
+            r = doctor()
+            t.ok(not checks(r)[name]["ok"] and checks(r)[name]["mend"] == f"chmod 600 '{beside}'", f"{name} of {mode:o}", r)
+            beside.write_bytes(b"")
+            beside.chmod(mode)
+            r = doctor("--fix")
+            t.ok(r.json["fixed"] == [name] and bad(r) == base, "--fix makes it ours to write", r)
+    t.ok(t.run("evctl-cred", "list").code == 0, "and the state is in use again")
+
     # objects
     orphan = t.home / "objects" / SHA[:2] / SHA[2:]
     orphan.parent.mkdir(mode=0o700)
