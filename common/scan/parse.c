@@ -191,5 +191,5 @@ struct parse_result parse_module(const char *text, struct symtab *syms, bool mod
 		parse_unexpected(&p);
 	if (p.deep && ast_is_deeper(body, PARSE_MAX_DEPTH))
 		parse_error(&p, "too deeply nested");
-	return (struct parse_result){body, p.needs};
+	return (struct parse_result){body, p.urls, p.needs};
 }

@@ -9,8 +9,17 @@
 #include "scan/ast.h"
 #include "scan/lex.h"
 
+/* A text that begins with "http", for literal_url.c. */
+struct parse_url {
+	const char *text;
+	uint32_t n, line;
+	bool whole; /* no field of an f-string follows */
+	struct parse_url *next;
+};
+
 struct parse_result {
 	struct seq body;
+	struct parse_url *urls; /* latest first */
 	int needs; /* the minor version of the newest syntax used, 11 if there is none */
 };
 

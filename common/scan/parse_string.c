@@ -38,6 +38,18 @@ static void reserve(struct parse *p, struct build *b, size_t n)
 		memcpy(b->text, old, b->n);
 }
 
+static void note_url(struct parse *p, struct place at, const char *s, size_t n, bool whole)
+{
+	struct parse_url *u = arena_alloc(p->arena, sizeof(*u));
+	*u = (struct parse_url){s, (uint32_t)n, at.line, whole, p->urls};
+	p->urls = u;
+}
+
+static inline bool is_url(const char *s, size_t n)
+{
+	return n > 10 && memcmp(s, "http", 4) == 0;
+}
+
 static struct node *text_node(
 	struct parse *p, enum node_kind kind, struct place at, const char *s, size_t n)
 {
@@ -47,10 +59,20 @@ static struct node *text_node(
 	return x;
 }
 
+static struct node *whole_text(
+	struct parse *p, enum node_kind kind, struct place at, const char *s, size_t n)
+{
+	if (is_url(s, n) && kind == E_STR)
+		note_url(p, at, s, n, true);
+	return text_node(p, kind, at, s, n);
+}
+
 static void flush(struct parse *p, struct build *b, struct place at)
 {
 	if (!b->n)
 		return;
+	if (is_url(b->text, b->n))
+		note_url(p, at, b->text, b->n, false);
 	parse_push(p, text_node(p, E_STR, at, b->text, b->n));
 	b->text += b->n;
 	b->room -= b->n;
@@ -132,7 +154,7 @@ static void add_text(struct parse *p, struct build *b, const char *s, const char
 static struct node *finish(struct parse *p, struct build *b)
 {
 	if (!b->format)
-		return text_node(p, E_STR, b->last, b->n ? b->text : "", b->n);
+		return whole_text(p, E_STR, b->last, b->n ? b->text : "", b->n);
 	flush(p, b, b->last);
 	struct node *n = PARSE_NEW(p, E_JOINED, b->last, list);
 	n->flags = b->template ? NODE_TEMPLATE : 0;
@@ -553,7 +575,7 @@ struct node *parse_strings(struct parse *p)
 		!(flags & (LEX_FORMAT | LEX_HIGH)) && (flags & LEX_RAW || !(flags & LEX_ESCAPES));
 	/* Most literals are alone and mean what they say. */
 	if (alone && plain)
-		return text_node(
+		return whole_text(
 			p, flags & LEX_BYTES ? E_BYTES : E_STR, at, body, (size_t)(end - body));
 	return joined(p,
 		(struct piece){.start = start,

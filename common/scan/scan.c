@@ -88,6 +88,7 @@ static int attempt(struct scan *s, struct scan_file *file, const void *bytes, si
 	struct parse_result r = parse_module(*text, &s->syms, modern);
 	struct compile_fault c = compile_check(&s->syms, r.body);
 	file->body = r.body;
+	file->urls = r.urls;
 	*needs = r.needs;
 	f->line = c.line;
 	f->col = c.col;
@@ -140,7 +141,13 @@ int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t
 		note_syntax(file, 1, 0, "the file is too big to be analysed", NULL);
 		return 0;
 	}
-	return parse_file(s, file, bytes, n, e);
+	if (parse_file(s, file, bytes, n, e) < 0)
+		return -1;
+	if (setjmp(f.at))
+		return report(&f, e);
+	s->arena.fail = &f;
+	url_note(s, file, file->urls);
+	return 0;
 }
 
 static void build_scopes(struct scan *s)

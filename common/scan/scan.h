@@ -68,6 +68,13 @@ struct scan_syntax {
 	const char *message; /* CPython 3.11's; never holds source text */
 	const char *needs;   /* the Python that knows this syntax ("3.12"), NULL if none does */
 };
+/* A literal text that names a host to ask over HTTP. */
+struct scan_url {
+	const char *host; /* lower case */
+	int port;	  /* 443 stands for 80 too, as with hosts that are declared */
+	const char *file;
+	int line;
+};
 struct scan_import {
 	const char *module; /* dotted and absolute, as imported: "requests.adapters" */
 	const char *top;    /* its first part: "requests" */
@@ -94,6 +101,9 @@ const struct scan_place *scan_not_in_globals(const struct scan *s, size_t *n);
 const struct scan_env *scan_env_mistakes(const struct scan *s, size_t *n);
 const struct scan_syntax *scan_syntax_errors(const struct scan *s, size_t *n);
 const struct scan_import *scan_imports(const struct scan *s, size_t *n);
+
+/* Sorted by host, port, file and line; of files that parse. */
+const struct scan_url *scan_urls(struct scan *s, size_t *n);
 
 /* The files in the order in which they were added. */
 size_t scan_file_count(const struct scan *s);

@@ -8,6 +8,7 @@
 #define EVCTL_SCAN_SEMA_H
 
 #include "scan/ast.h"
+#include "scan/parse.h"
 #include "scan/scan.h"
 #include "scan/token.h"
 
@@ -225,7 +226,8 @@ struct scan_file {
 	struct seq body;
 	bool parsed;
 	struct scan_syntax syntax; /* message NULL if there is nothing to report */
-	const char *unread;	   /* why its text is not known, NULL if it is */
+	const struct parse_url *urls;
+	const char *unread; /* why its text is not known, NULL if it is */
 	struct module *module;
 	const char *package; /* the path of the directory it is in */
 	struct scope *scope;
@@ -268,6 +270,7 @@ struct scan {
 	bool names_keys;	   /* a text somewhere is 'EV_KEYS' */
 	VEC(struct scan_env) envs; /* all reads of the environment, until report_finish() */
 	VEC(struct scan_syntax) syntaxes;
+	VEC(struct scan_url) urls;
 	VEC(struct scan_import) imports;
 };
 
@@ -288,6 +291,9 @@ struct import_found module_find(
 struct module *module_child(struct scan *s, const struct module *m, const char *name, size_t n);
 void module_note_import(
 	struct scan *s, struct scan_file *from, struct module *m, bool certain, bool main_only);
+
+/* literal_url.c */
+void url_note(struct scan *s, const struct scan_file *file, const struct parse_url *list);
 
 /* scope.c */
 void scope_build(struct scan *s, struct scan_file *file);

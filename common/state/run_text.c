@@ -128,6 +128,63 @@ static bool mend_request(const json_t *row, struct buf *note)
 	return true;
 }
 
+#define NAMED_MOST 5
+/* What the cell writes to the log of a name that it could not resolve (share/cell/amend.py). */
+static const char unnamed[] = "evctl: no attached host has the name '";
+
+static void add_uncovered(json_t *hosts, const char *name, size_t n)
+{
+	static const char set[] = "abcdefghijklmnopqrstuvwxyz0123456789.-_:";
+	char host[260];
+	if (!n || n >= sizeof host)
+		return;
+	memcpy(host, name, n);
+	host[n] = '\0';
+	if (host[strspn(host, set)] == '\0' && !json_array_has(hosts, host))
+		json_array_append_new(hosts, json_string(host));
+}
+
+/* Hosts that the code asked for, and that nothing attached covers. */
+static json_t *uncovered(const json_t *run)
+{
+	json_t *hosts = json_array(), *row;
+	size_t i;
+	json_array_foreach(json_object_get(run, "egress"), i, row)
+	{
+		BUF_AUTO host = {0};
+		long long port = number_of(row, "port");
+		if (strcmp(json_text_of(row, "verdict"), "host") != 0)
+			continue;
+		buf_addf(&host, "%s", json_text_of(row, "host"));
+		if (port != 443 && port != 80)
+			buf_addf(&host, ":%lld", port);
+		add_uncovered(hosts, buf_str(&host), host.len);
+	}
+	for (const char *at = json_text_of(run, "log"); (at = strstr(at, unnamed)); at++) {
+		const char *name = at + sizeof unnamed - 1;
+		add_uncovered(hosts, name, strcspn(name, "'\n"));
+	}
+	return hosts;
+}
+
+/* False where there is none. */
+static bool mend_hosts(const json_t *run, struct buf *note)
+{
+	JSON_AUTO hosts = uncovered(run);
+	const char *expert = json_text_of(run, "expert");
+	size_t n = json_array_size(hosts);
+	for (size_t i = 0; i < n && i < NAMED_MOST; i++) {
+		const char *host = json_string_value(json_array_get(hosts, i));
+		buf_addf(note,
+			"%sno attached host covers %s: evctl-host add --if-missing %s && "
+			"evctl-expert attach %s %s",
+			i ? "; " : "", host, host, expert, host);
+	}
+	if (n > NAMED_MOST)
+		buf_addf(note, "; nor %zu more", n - NAMED_MOST);
+	return n > 0;
+}
+
 /* What a failed tool's log shows of the walls that code runs into. */
 static void mend_log(const json_t *run, struct buf *note)
 {
@@ -172,7 +229,7 @@ void run_mend(const json_t *run, struct buf *note)
 {
 	size_t i;
 	json_t *row;
-	if (strcmp(json_text_of(run, "status"), "failed") != 0)
+	if (mend_hosts(run, note) || strcmp(json_text_of(run, "status"), "failed") != 0)
 		return;
 	json_array_foreach(json_object_get(run, "egress"), i, row)
 	{

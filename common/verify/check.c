@@ -1,6 +1,7 @@
 #include "verify/check.h"
 
 #include "state/cred.h"
+#include "verify/notes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,10 @@ json_t *verify_view(struct state *st, struct expert_view *v, bool registered, st
 		.nkeys = keys.n,
 		.forced = v->forced};
 	json_t *verdict = verify_judge(&in);
-	if (!verdict)
+	if (!verdict) {
 		err_set(e, ERR_FAIL, "out of memory");
+		return NULL;
+	}
+	json_object_set_new(verdict, "notes", notes_make(st, v, registered));
 	return verdict;
 }

@@ -156,19 +156,41 @@ static json_t *entry_errors_of(const struct manifest *m)
 	return out;
 }
 
+/* Not of packages that were brought along: their URLs are mostly of their makers. */
+static json_t *urls_of(const struct reach *r, struct scan *s)
+{
+	size_t n;
+	const struct scan_url *a = scan_urls(s, &n);
+	const struct scan_url *last = NULL;
+	json_t *out = json_array();
+	for (size_t i = 0; i < n; i++) {
+		if ((last && strcmp(last->host, a[i].host) == 0 && last->port == a[i].port) ||
+			!reach_at_all(r, a[i].file) || reach_is_brought(r, a[i].file))
+			continue;
+		last = &a[i];
+		bool plain = a[i].port == 443;
+		json_array_append_new(
+			out, json_pack("{s:o,s:o,s:i}", "host",
+				     plain ? json_string(a[i].host)
+					   : json_sprintf("%s:%d", a[i].host, a[i].port),
+				     "file", text(a[i].file), "line", a[i].line));
+	}
+	return out;
+}
+
 static json_t *make(const struct manifest *m, const struct tree *t, const struct python *py,
 	struct scan *s, struct err *e)
 {
 	REACH_AUTO r = {0};
 	if (scan_all(s, t, e) < 0 || reach_find(&r, m, t, s, e) < 0)
 		return NULL;
-	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads",
+	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads",
 		reads_of(&r), "dynamic", dynamics_of(&r), "env_mistakes", env_mistakes_of(&r),
 		"modules_missing", modules_missing(&r, true), "modules_optional",
 		modules_missing(&r, false), "syntax_errors", syntax_errors_of(&r, py, true),
 		"syntax_unreached", syntax_errors_of(&r, py, false), "entry_errors",
 		entry_errors_of(m), "suspicious", suspicious_of(t), "modules", modules_used(&r),
-		"not_in_globals", not_in_globals_of(&r));
+		"not_in_globals", not_in_globals_of(&r), "urls", urls_of(&r, s));
 	if (!out)
 		err_set(e, ERR_FAIL, "out of memory");
 	return out;

@@ -12,9 +12,9 @@
  *	syntax_errors:   [{file, line, message}]
  *	syntax_unreached: the same of brought packages, in files that no tool comes to
  *	entry_errors:    [{tool, file, line, message, hint}]   calls that would fail, perhaps all
- *	suspicious:      [{file, why}]              files that look like keys
- *	modules:         {TOOL: [...]}              of the sandbox's own, that the tool imports
- *unguarded
+ *	urls:            [{host, file, line}]       hosts that the expert's own code names, each
+ *once suspicious:      [{file, why}]              files that look like keys modules:         {TOOL:
+ *[...]}              of the sandbox's own, that the tool imports unguarded
  *
  * tools holds the names of the tools whose entry reaches the file, and is empty where none does.
  */

@@ -22,6 +22,7 @@ enum rule {
 	RULE_UNREACHED,
 	RULE_ENTRY,
 	RULE_GLOBALS,
+	RULE_HOST,
 	RULES
 };
 
@@ -44,6 +45,8 @@ static const struct {
 	[RULE_ENTRY] = {"entry-error", "error",
 		"An entry that cannot be called as expert.yaml has it"},
 	[RULE_GLOBALS] = {"not-in-globals", "error", "EV_KEYS sought in globals()"},
+	[RULE_HOST] = {"host-missing", "note",
+		"A host that is named, and that nothing attached covers"},
 	[RULE_UNUSED] = {"unused-key", "note", "A bound key that no code reads by name"},
 	[RULE_FLAG] = {"flag", "note", "A setting or file that is always pointed out"},
 };
@@ -144,6 +147,7 @@ static void collect(struct items *a, const json_t *v)
 	add_rows(a, v, "dynamic", RULE_DYNAMIC, NULL, "why");
 	add_rows(a, v, "not_in_globals", RULE_GLOBALS, NULL, NULL);
 	add_rows(a, v, "env_mistakes", RULE_ENV, "name", "why");
+	add_rows(a, v, "notes", RULE_HOST, "host", "message");
 	if (a->n)
 		qsort(a->v, a->n, sizeof *a->v, by_place);
 }
@@ -158,6 +162,9 @@ static void add_message(struct buf *b, const struct shown_item *it)
 	case RULE_SYNTAX:
 	case RULE_UNREACHED:
 		buf_addf(b, "%s", why);
+		break;
+	case RULE_HOST:
+		text_add_visible(b, it->why, strlen(it->why), false);
 		break;
 	case RULE_ENTRY:
 		buf_addf(b, "tool '%s': ", tools);

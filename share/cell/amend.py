@@ -24,11 +24,34 @@ def loopback_connections(connection):
     connection.default_family = 'AF_INET'
 
 
+def tell_unresolved(socket):
+    """A name that nothing attached has is told of in the log, also where the code goes on without."""
+    ask = socket._socket.getaddrinfo
+
+    def getaddrinfo(host, *args, **more):
+        try:
+            return ask(host, *args, **more)
+        except socket.gaierror as error:
+            name = host.decode('ascii', 'replace') if isinstance(host, (bytes, bytearray)) else host
+            if error.errno in (socket.EAI_NONAME, socket.EAI_AGAIN) and isinstance(name, str):
+                tell("evctl: no attached host has the name '%s'\n" % ascii(name.lower())[1:-1][:253])
+            raise
+
+    socket._socket.getaddrinfo = getaddrinfo
+
+
+def tell(text):
+    try:
+        posix.write(LOG, text.encode())
+    except OSError:
+        pass  # the tool closed its log
+
+
 class Amend:
     """Finds the modules above, and has each amended once it is loaded."""
 
     CHANGES = {'certifi': own_authority, 'multiprocessing.connection': loopback_connections,
-               'multiprocessing.managers': loopback_managers}
+               'multiprocessing.managers': loopback_managers, 'socket': tell_unresolved}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

@@ -183,5 +183,44 @@ with T() as t:
     r = t.run("evctl-expert", "publish", "bad")
     t.ok(r.code == 7 and not t.sql("SELECT 1 FROM snapshots s JOIN experts e ON e.id = s.expert "
                                    "WHERE e.name = 'bad'"), "publish refuses it", r)
+    # -- hosts that are named, and that nothing attached covers
+    d = t.expert("hosts", {"a.py": '''
+import urllib.request
+
+
+def ask(name):
+    """https://docs.example/ says how."""
+    svg = "http://www.w3.org/2000/svg"
+    own = "http://localhost:8080/", "http://127.0.0.1/", f"https://{name}.example/"
+    urls = ["https://API.in-code.example/v1", f"https://with-port.example:8443/{name}",
+            "https://attached.example/x", "http://deep.wild.example", f"https://half.exampl{name}", own, svg]
+    try:
+        urllib.request.urlopen(f"https://{name}.example/")
+    except OSError:
+        return "none"
+'''}, "name: hosts\ntools: [{name: ask, entry: 'a.py:ask'}]\nhosts: [attached.example]\n")
+    for host in ("attached.example", "*.wild.example", "with-port.example:8443"):
+        t.good("evctl-host", "add", host)
+    t.good("evctl-expert", "create", "hosts", "--dir", d)
+    t.good("evctl-expert", "attach", "hosts", "*.wild.example")
+    (d / "expert.yaml").write_text((d / "expert.yaml").read_text().replace("[att", "[late.example, att"))
+    r = t.good("evctl-verify", "hosts", "-o", "json")
+    t.eq([(n["file"], n["line"], n["host"], n["hint"]) for n in r.json["notes"]], [
+        ("expert.yaml", 1, "late.example", "evctl-host add late.example && evctl-expert attach hosts late.example"),
+        ("a.py", 9, "api.in-code.example",
+         "evctl-host add api.in-code.example && evctl-expert attach hosts api.in-code.example"),
+        ("a.py", 9, "with-port.example:8443", "evctl-expert attach hosts with-port.example:8443")],
+        "notes name the hosts, with the command that mends each")
+    t.eq(r.json["status"], "green", "and are no findings")
+    r = t.good("evctl-verify", "hosts")
+    t.ok("a.py:9: note: a URL names with-port.example:8443, which no attached host covers\n"
+         "    run: evctl-expert attach hosts with-port.example:8443\n" in r.out, "in text too", r)
+    for name, named in (("asked-for", True), ("deep.wild", False)):
+        r = t.good("evctl-run", "hosts", "ask", "--arg", f"name={name}", "-o", "json")
+        log = t.good("evctl-log", "show", r.json["run"])
+        t.ok((f"no attached host covers {name}.example: evctl-host add --if-missing {name}.example && "
+              f"evctl-expert attach hosts {name}.example" in log.err) == named,
+             f"a run that asked for {name}.example: {'it is named' if named else 'nothing to name'}", log)
+
     good = judge("good", "def count_leads(month): pass\n", [{"name": "one", "entry": "m.py:count_leads"}])
     t.ok(t.run("evctl-verify", f"{good}/").code == 0, "one that can be called is green")

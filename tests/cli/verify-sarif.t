@@ -29,7 +29,7 @@ with T() as t:
     ids = [x["id"] for x in run["tool"]["driver"]["rules"]]
     t.ok(ids == ["syntax-error", "module-missing", "missing-key", "optional-key", "dynamic-read",
                  "env-mistake", "unused-key", "flag", "module-optional", "syntax-unreached",
-                 "entry-error", "not-in-globals"], "the rules' ids never change", ids)
+                 "entry-error", "not-in-globals", "host-missing"], "the rules' ids never change", ids)
     res = run["results"]
     t.ok([(x["ruleId"], x["level"], x["locations"][0]["physicalLocation"]["region"]["startLine"])
           for x in res] == [
