@@ -104,7 +104,7 @@ static void test_beneath(struct tap *t, int top)
 int main(void)
 {
 	struct tap t = {0};
-	char dir[] = "/tmp/evctl-unit.XXXXXX";
+	char dir[] = "/tmp/evctl-test.XXXXXX";
 	if (!mkdtemp(dir))
 		return 1;
 	FD_AUTO top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

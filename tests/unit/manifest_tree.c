@@ -29,7 +29,7 @@ static void die(const char *what)
 static void scratch_new(struct scratch *s)
 {
 	const char *tmp = getenv("TMPDIR");
-	snprintf(s->dir, sizeof s->dir, "%.40s/evctl-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	snprintf(s->dir, sizeof s->dir, "%.40s/evctl-test.XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(s->dir))
 		die("mkdtemp");
 	int top = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

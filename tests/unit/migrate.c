@@ -162,7 +162,7 @@ static void test_rekey(const struct state_place *place)
 
 int main(void)
 {
-	char dir[] = "/tmp/evctl-migrate.XXXXXX";
+	char dir[] = "/tmp/evctl-test.XXXXXX";
 	const struct place_options defaults = {.key_fd = -1, .pass_fd = -1};
 	PLACE_AUTO place = {0};
 	struct err e = {0};

@@ -93,7 +93,7 @@ static int bind_key(struct state *st, struct err *e)
 int main(void)
 {
 	const struct place_options defaults = {.key_fd = -1, .pass_fd = -1};
-	char top[] = "/tmp/evctl-unit.XXXXXX";
+	char top[] = "/tmp/evctl-test.XXXXXX";
 	PLACE_AUTO place = {0};
 	struct err e = {0};
 	STATE_AUTO st = {0};
