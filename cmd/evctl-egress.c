@@ -1,6 +1,6 @@
 /*
- * evctl-egress: the gate. Started by a supervisor with its control socket as descriptor 3; people
- * have no use for it.
+ * evctl-egress: the gate. Started by a supervisor with its control socket as descriptor 3, and
+ * memory to note events down in as 4; people have no use for it.
  */
 #include "base/err.h"
 #include "gate/cage.h"
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define CONTROL 3
+#define JOURNAL 4 /* gate/message.h */
 
 static int usage(int argc, char **argv)
 {
@@ -35,7 +36,7 @@ static int usage(int argc, char **argv)
 static int prepare(struct err *e)
 {
 	pthread_attr_t small;
-	close_range(CONTROL + 1, ~0U, 0); /* whatever a supervisor forgot */
+	close_range(JOURNAL + 1, ~0U, 0); /* whatever a supervisor forgot */
 	/* Few arenas and small stacks: address space is limited, and memory stays flat. */
 	mallopt(M_ARENA_MAX, 4);
 	pthread_attr_init(&small);
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 	if (getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_STREAM)
 		return usage(0, argv);
 	/* _exit(): libraries must not be torn down under threads that still use them. */
-	if (prepare(&e) == 0 && server_run(CONTROL, &e) == 0)
+	if (prepare(&e) == 0 && server_run(CONTROL, JOURNAL, &e) == 0)
 		_exit(0);
 	fprintf(stderr, "evctl-egress: error: %s\n", e.msg);
 	_exit((int)e.code);

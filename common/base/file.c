@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -239,6 +240,16 @@ char *path_join(const char *a, const char *b)
 	if (asprintf(&out, "%s/%s", a, b) < 0)
 		return NULL;
 	return out;
+}
+
+int fd_any(const int *fds, size_t n)
+{
+	int any = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP};
+	for (size_t i = 0; any >= 0 && i < n; i++)
+		if (epoll_ctl(any, EPOLL_CTL_ADD, fds[i], &ev) < 0)
+			fd_close(&any);
+	return any;
 }
 
 int fd_from_bytes(const char *name, const void *p, size_t n)

@@ -54,6 +54,8 @@ const char *file_network(const char *path);
 char *path_join(const char *a, const char *b);
 /* Anonymous sealed memory holding the bytes, positioned at 0; -1 on failure. */
 int fd_from_bytes(const char *name, const void *p, size_t n);
+/* One that is readable as soon as one of these is, or its other end is closed; -1. */
+int fd_any(const int *fds, size_t n);
 
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in milliseconds. */
 int64_t clock_mono_ms(void);

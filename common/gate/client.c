@@ -6,8 +6,11 @@
 #include "base/text.h"
 #include "gate/message.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,7 +20,8 @@
 struct gate {
 	struct child child;
 	int sock;
-	char *ca; /* NULL until it is ready */
+	int journal; /* gate/message.h; -1: none */
+	char *ca;    /* NULL until it is ready */
 };
 
 static int gone(struct err *e)
@@ -57,13 +61,25 @@ static int hear(
 static int start_child(struct gate *g, const char *path, int log_fd, int theirs, struct err *e)
 {
 	const char *const argv[] = {path, NULL};
-	const int fds[] = {-1, -1, log_fd, theirs};
-	struct child_spec spec = {.argv = argv, .fds = fds, .nfds = 4, .new_session = true};
+	const int fds[] = {-1, -1, log_fd, theirs, g->journal};
+	struct child_spec spec = {.argv = argv, .fds = fds, .nfds = 5, .new_session = true};
 	struct err why = {0};
 	if (child_start(&g->child, &spec, &why) == 0)
 		return 0;
 	err_set(e, ERR_SANDBOX, "%s", why.msg);
 	return err_hint(e, "see what this machine lacks: evctl doctor");
+}
+
+/* Of a size that the gate can't change under its reader. */
+static int make_journal(void)
+{
+	FD_AUTO fd = memfd_create("events", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || ftruncate(fd, GATE_JOURNAL_MAX) < 0 ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		return -1;
+	int keep = fd;
+	fd = -1;
+	return keep;
 }
 
 int gate_start(struct gate **out, const char *egress_path, const int *fds, const uint16_t *ports,
@@ -80,6 +96,7 @@ int gate_start(struct gate **out, const char *egress_path, const int *fds, const
 	}
 	g->child = CHILD_NONE;
 	g->sock = pair[0];
+	g->journal = make_journal();
 	int rc = start_child(g, egress_path, log_fd, pair[1], e);
 	close(pair[1]);
 	const struct gate_opening opening = {(uint16_t *)ports, n};
@@ -123,14 +140,52 @@ static bool is_text(const struct gate_report *r)
 	return true;
 }
 
+/* A report of what is in the journal, put together as the gate would have sent it. */
+static int read_journal(const struct gate *g, struct gate_report *r)
+{
+	struct gate_journal head;
+	struct err quiet = {0};
+	if (g->journal < 0 || pread(g->journal, &head, sizeof head, 0) != sizeof head)
+		return -1;
+	uint32_t n = (uint32_t)head.state, used = (uint32_t)(head.state >> 32);
+	const struct gate_report sums = {.summary = head.summary};
+	r->text.limit = GATE_MESSAGE_MAX;
+	if (used > GATE_JOURNAL_MAX - sizeof head ||
+		field_write(&r->text, &gate_report_fields, &sums, &quiet) < 0)
+		return -1;
+	/* It ends with the number of events, which was none. */
+	for (size_t i = 0; i < sizeof n; i++)
+		r->text.data[r->text.len - sizeof n + i] = (char)(n >> 8 * i);
+	bool room = buf_reserve(&r->text, used) == 0;
+	if (!room ||
+		pread(g->journal, r->text.data + r->text.len, used, sizeof head) != (ssize_t)used)
+		return -1;
+	r->text.len += used;
+	return field_read(&r->text, &gate_report_fields, r);
+}
+
 int gate_end(struct gate *g, struct gate_report *r, struct err *e)
 {
 	*r = (struct gate_report){0};
-	if (say(g, &gate_end_fields, NULL, NULL, 0, e) < 0)
-		return -1;
-	if (hear(g, &gate_report_fields, r, ANSWER_MS, &r->text, e) < 0)
-		return -1;
-	return is_text(r) ? 0 : gone(e);
+	if (say(g, &gate_end_fields, NULL, NULL, 0, e) == 0 &&
+		hear(g, &gate_report_fields, r, ANSWER_MS, &r->text, e) == 0 && is_text(r))
+		return 0;
+	child_kill(&g->child);
+	gate_report_free(r);
+	if (read_journal(g, r) < 0 || !is_text(r))
+		gate_report_free(r);
+	return gone(e);
+}
+
+bool gate_alive(const struct gate *g)
+{
+	struct pollfd p = {.fd = g->child.pidfd, .events = POLLIN};
+	return p.fd >= 0 && poll(&p, 1, 0) == 0;
+}
+
+int gate_pidfd(const struct gate *g)
+{
+	return g->child.pidfd;
 }
 
 void gate_report_free(struct gate_report *r)
@@ -146,6 +201,7 @@ void gate_stop(struct gate **gp)
 	if (!g)
 		return;
 	fd_close(&g->sock);
+	fd_close(&g->journal);
 	child_kill(&g->child);
 	free(g->ca);
 	free(g);

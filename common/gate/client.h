@@ -58,8 +58,14 @@ int gate_start(struct gate **g, const char *egress_path, const int *fds, const u
 int gate_ca(struct gate *g, const char **pem, struct err *e);
 /* The policy of the next call; on return it is in force, and no connection of before lives. */
 int gate_begin(struct gate *g, const struct gate_policy *p, struct err *e);
-/* Closes the way out again and takes the events. r is the caller's to free, also when it fails. */
+/*
+ * Closes the way out again and takes the events. r is the caller's to free, also when it fails:
+ * then the gate is killed, and r has what it noted down before.
+ */
 int gate_end(struct gate *g, struct gate_report *r, struct err *e);
+bool gate_alive(const struct gate *g);
+/* Readable when the gate has died, for poll(2); -1 when that is known. */
+int gate_pidfd(const struct gate *g);
 void gate_report_free(struct gate_report *r);
 /* Kills the gate, reaps it, sets *g to NULL; harmless on NULL. */
 void gate_stop(struct gate **g);

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #define SHAPE_MAX 200 /* bytes of a path's shape */
 #define SHAPE_PART 32 /* a longer part of a path is no word */
@@ -16,14 +18,42 @@ struct events {
 	struct gate_report
 		report; /* an event's strings are one block, which begins at its method */
 	size_t room;
+	struct gate_journal *journal; /* NULL: none is kept */
 };
 
-struct events *events_new(void)
+static struct gate_journal *map_journal(int fd)
+{
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || (size_t)st.st_size != GATE_JOURNAL_MAX)
+		return NULL;
+	void *p = mmap(NULL, GATE_JOURNAL_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+struct events *events_new(int journal)
 {
 	struct events *ev = calloc(1, sizeof *ev);
-	if (ev)
-		pthread_mutex_init(&ev->lock, NULL);
+	if (!ev)
+		return NULL;
+	pthread_mutex_init(&ev->lock, NULL);
+	ev->journal = map_journal(journal);
 	return ev;
+}
+
+static void note_down(struct events *ev, const struct net_event *e)
+{
+	struct gate_journal *j = ev->journal;
+	const struct gate_event item = {*e};
+	uint64_t state = j->state, used = state >> 32;
+	BUF_AUTO b = {0};
+	struct err quiet = {0};
+	if (field_write(&b, &gate_event_fields, &item, &quiet) < 0)
+		return;
+	size_t n = b.len - GATE_EVENT_SKIP;
+	if (n > GATE_JOURNAL_MAX - sizeof *j - used)
+		return;
+	memcpy(j->items + used, b.data + GATE_EVENT_SKIP, n);
+	j->state = state + ((uint64_t)n << 32) + 1;
 }
 
 static void forget(struct events *ev)
@@ -33,6 +63,10 @@ static void forget(struct events *ev)
 	free(ev->report.events);
 	ev->report = (struct gate_report){0};
 	ev->room = 0;
+	if (ev->journal) {
+		ev->journal->state = 0;
+		ev->journal->summary = ev->report.summary;
+	}
 }
 
 static int make_room(struct events *ev)
@@ -65,6 +99,8 @@ static int keep(struct events *ev, const struct net_event *e)
 	to->host = copy(&block, e->host);
 	to->path = copy(&block, e->path);
 	to->verdict = copy(&block, e->verdict);
+	if (ev->journal)
+		note_down(ev, e);
 	return 0;
 }
 
@@ -126,9 +162,12 @@ static void count(struct events *ev, const struct net_event *e)
 		to = find_like(ev, &like);
 	}
 	if (!to) {
-		like.status = 0;
-		like.up = like.down = like.counted = 0;
-		like.ms = 0;
+		like = (struct net_event){.at = like.at,
+			.method = like.method,
+			.host = like.host,
+			.path = like.path,
+			.port = like.port,
+			.verdict = like.verdict};
 		if (keep(ev, &like) < 0)
 			return;
 		to = &ev->report.events[ev->report.n - 1];
@@ -156,6 +195,8 @@ void events_add(struct events *ev, const struct net_event *e, bool failed)
 	} else if (keep(ev, e) < 0) {
 		sum->truncated++;
 	}
+	if (ev->journal)
+		ev->journal->summary = *sum;
 	pthread_mutex_unlock(&ev->lock);
 }
 

@@ -12,7 +12,8 @@
 
 struct events;
 
-struct events *events_new(void);
+/* journal: of gate/message.h, or -1. */
+struct events *events_new(int journal);
 /* Copies it; its strings have been scrubbed of keys. failed: upstream trouble, or broken off. */
 void events_add(struct events *ev, const struct net_event *e, bool failed);
 /* Appends the report's message (gate/message.h), and forgets them. */

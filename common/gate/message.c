@@ -37,6 +37,8 @@ static const struct fields event_fields = FIELDS_PART(FIELD_NUMBER(struct net_ev
 	FIELD_NUMBER(struct net_event, status), FIELD_NUMBER(struct net_event, up),
 	FIELD_NUMBER(struct net_event, down), FIELD_NUMBER(struct net_event, ms),
 	FIELD_TEXT(struct net_event, verdict, WORD_MAX), FIELD_NUMBER(struct net_event, counted));
+const struct fields gate_event_fields =
+	FIELDS('J', 1, FIELD_PART(struct gate_event, event, &event_fields));
 static const struct fields summary_fields = FIELDS_PART(FIELD_NUMBER(struct gate_summary, requests),
 	FIELD_NUMBER(struct gate_summary, refused), FIELD_NUMBER(struct gate_summary, failed),
 	FIELD_NUMBER(struct gate_summary, up), FIELD_NUMBER(struct gate_summary, down),

@@ -7,6 +7,20 @@
 
 #include "gate/client.h"
 
+/*
+ * What the gate notes down in memory that it shares with the supervisor, who looks at it when the
+ * gate has died: the report so far. Of this size, which is sealed.
+ */
+#define GATE_JOURNAL_MAX ((size_t)16 << 20)
+struct gate_journal {
+	_Atomic uint64_t state; /* bytes of items, times 2^32; and how many: they change together */
+	struct gate_summary summary;
+	char items[];
+};
+struct gate_event {
+	struct net_event event;
+};
+
 #define GATE_MESSAGE_MAX ((size_t)32 << 20)
 
 struct gate_opening {
@@ -27,5 +41,8 @@ extern const struct fields gate_ready_fields;  /* struct gate_word: the CA */
 extern const struct fields gate_ok_fields;     /* no struct */
 extern const struct fields gate_report_fields; /* struct gate_report */
 extern const struct fields gate_error_fields;  /* struct gate_word */
+/* For the journal: an event's fields, behind tag and version, are an item of the report's. */
+extern const struct fields gate_event_fields; /* struct gate_event */
+#define GATE_EVENT_SKIP 2
 
 #endif

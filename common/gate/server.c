@@ -195,9 +195,9 @@ static int serve(struct server *s, struct err *e)
 	}
 }
 
-static int set_up(struct server *s, struct err *e)
+static int set_up(struct server *s, int journal, struct err *e)
 {
-	s->events = events_new();
+	s->events = events_new(journal);
 	s->ca = ca_new(e);
 	s->pool = http_pool_new(CONNS_MAX, e);
 	if (!s->events || !s->ca || !s->pool || http_tls_init(&s->tls, ca_leaf, s->ca, e) < 0)
@@ -205,12 +205,12 @@ static int set_up(struct server *s, struct err *e)
 	return 0;
 }
 
-int server_run(int control, struct err *e)
+int server_run(int control, int journal, struct err *e)
 {
 	/* Never freed: threads may still be using it when the process ends. */
 	struct server *s = calloc(1, sizeof *s);
 	if (!s)
 		return err_set(e, ERR_FAIL, "out of memory");
 	s->control = control;
-	return set_up(s, e) < 0 ? -1 : serve(s, e);
+	return set_up(s, journal, e) < 0 ? -1 : serve(s, e);
 }

@@ -8,6 +8,6 @@
 #include "base/err.h"
 
 /* Serves until the control socket ends (0) or something that must not happen does (-1). */
-int server_run(int control, struct err *e);
+int server_run(int control, int journal, struct err *e);
 
 #endif

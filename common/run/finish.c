@@ -67,10 +67,10 @@ static void judge(const struct going *g, struct yield *y)
 	y->status = RUN_OK;
 	if (g->out->cancelled)
 		fail(y, RUN_FAILED, "its caller was interrupted");
-	if (r->status != SANDBOX_OK)
-		fail(y, map[r->status], r->why);
 	if (g->reply.gate_lost)
 		fail(y, RUN_FAILED, "the gate ended during the call");
+	if (r->status != SANDBOX_OK)
+		fail(y, map[r->status], r->why);
 }
 
 /* ---- the result ---------------------------------------------------------------------------- */

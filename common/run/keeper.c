@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -52,17 +51,6 @@ static void stream_log(void *ctx, const char *p, size_t n)
 	(void)!write(*(int *)ctx, p, n);
 }
 
-/* One descriptor for two reasons to end a call: its caller hangs up, or the session is to end. */
-static int end_of_call(const struct keeper *k, int conn)
-{
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP};
-	if (fd >= 0 && (epoll_ctl(fd, EPOLL_CTL_ADD, conn, &ev) < 0 ||
-			       epoll_ctl(fd, EPOLL_CTL_ADD, k->term, &ev) < 0))
-		fd_close(&fd);
-	return fd;
-}
-
 static int make_call(struct keeper *k, int conn, struct room_call *c, int *log, struct err *e)
 {
 	struct room_reply reply = {.outputs = -1};
@@ -72,7 +60,8 @@ static int make_call(struct keeper *k, int conn, struct room_call *c, int *log, 
 		c->call.on_log = stream_log;
 		c->call.log_ctx = log;
 	}
-	FD_AUTO cancel = end_of_call(k, conn);
+	/* Two reasons to end a call: its caller hangs up, or the session is to end. */
+	FD_AUTO cancel = fd_any((const int[]){conn, k->term}, 2);
 	c->call.cancel_fd = cancel;
 	int done = cancel < 0 ? err_errno(e, ERR_FAIL, "cannot watch the caller")
 			      : room_call(k->room, c, &reply, e);
@@ -139,15 +128,18 @@ static int64_t nearest_end(const struct keeper *k)
 
 static void wait_once(struct keeper *k)
 {
-	struct pollfd p[3] = {{.fd = k->listener, .events = POLLIN},
+	struct pollfd p[4] = {{.fd = k->listener, .events = POLLIN},
 		{.fd = sandbox_pidfd(room_sandbox(k->room)), .events = POLLIN},
-		{.fd = k->term, .events = POLLIN}};
+		{.fd = k->term, .events = POLLIN},
+		{.fd = room_gate_pidfd(k->room), .events = POLLIN}};
 	int64_t left = nearest_end(k) - clock_mono_ms();
-	int n = poll(p, 3, left > 0 ? (int)(left > 1 << 30 ? 1 << 30 : left) : 0);
+	int n = poll(p, 4, left > 0 ? (int)(left > 1 << 30 ? 1 << 30 : left) : 0);
 	if (n < 0 && errno != EINTR)
 		k->reason = "its keeper could not wait";
 	if (n > 0 && p[1].revents)
 		k->reason = "its sandbox died";
+	if (n > 0 && p[3].revents)
+		k->reason = "its gate died";
 	if (n > 0 && p[2].revents)
 		k->reason = "it was told to end";
 	if (n > 0 && p[0].revents && !k->reason) {
@@ -157,7 +149,8 @@ static void wait_once(struct keeper *k)
 		seal_wipe_stack();
 	}
 	if (!k->reason && !room_alive(k->room))
-		k->reason = "its sandbox was ended by a call";
+		k->reason = room_gate_lost(k->room) ? "its gate died"
+						    : "its sandbox was ended by a call";
 }
 
 static void live(struct keeper *k)

@@ -92,9 +92,16 @@ static int remember_keys(struct own_room *o, const struct call_keys *now, struct
 	return 0;
 }
 
-/* The sandbox's part, with the keys as the code may see them. */
-static int call_sandbox(
-	struct own_room *o, const struct room_call *c, struct sandbox_result *r, struct err *e)
+/* What ends a call, the death of its gate too. -1: nothing but what does anyhow. */
+static int watch_end(const struct own_room *o, const struct room_call *c)
+{
+	const int fds[] = {o->gate ? gate_pidfd(o->gate) : -1, c->call.cancel_fd};
+	return o->gate ? fd_any(fds, c->call.cancel_fd > 0 ? 2 : 1) : -1;
+}
+
+/* The sandbox's part, with the keys as the code may see them; end: see watch_end(). */
+static int call_sandbox(struct own_room *o, const struct room_call *c, int end,
+	struct sandbox_result *r, struct err *e)
 {
 	const struct call_keys *keys = &c->policy.keys;
 	struct sandbox_call call = c->call;
@@ -104,6 +111,8 @@ static int call_sandbox(
 	for (size_t i = 0; i < keys->n; i++)
 		v[i] = call_key_for_code(&keys->v[i]);
 	call.keys = (struct call_keys){v, keys->n};
+	if (end >= 0)
+		call.cancel_fd = end;
 	int done = sandbox_call(o->sandbox, &call, r, e);
 	free(v);
 	return done;
@@ -129,7 +138,10 @@ static int own_call(
 		(o->gate && gate_begin(o->gate, &c->policy, e) < 0))
 		return -1;
 	out->ready_ms = clock_mono_ms() - begun;
-	int done = call_sandbox(o, c, &out->result, e);
+	FD_AUTO end = watch_end(o, c);
+	if (o->gate && end < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot watch the gate");
+	int done = call_sandbox(o, c, end, &out->result, e);
 	struct err gone = {0};
 	if (o->gate && gate_end(o->gate, &out->report, &gone) < 0)
 		out->gate_lost = true;
@@ -156,7 +168,7 @@ static bool own_holds(struct room *r)
 
 static bool own_alive(struct room *r)
 {
-	return sandbox_alive(((struct own_room *)r)->sandbox);
+	return sandbox_alive(((struct own_room *)r)->sandbox) && !room_gate_lost(r);
 }
 
 static void own_close(struct room *r)
@@ -283,4 +295,16 @@ int room_open(struct room **r, const struct room_spec *spec, struct err *e)
 const struct sandbox *room_sandbox(const struct room *r)
 {
 	return r->ops == &own_ops ? ((const struct own_room *)r)->sandbox : NULL;
+}
+
+int room_gate_pidfd(const struct room *r)
+{
+	const struct own_room *o = (const struct own_room *)r;
+	return r->ops == &own_ops && o->gate ? gate_pidfd(o->gate) : -1;
+}
+
+bool room_gate_lost(const struct room *r)
+{
+	const struct own_room *o = (const struct own_room *)r;
+	return r->ops == &own_ops && o->gate && !gate_alive(o->gate);
 }

@@ -78,8 +78,11 @@ struct room_spec {
 };
 
 int room_open(struct room **r, const struct room_spec *spec, struct err *e);
-/* Its sandbox, for a keeper that watches it. */
+/* Its sandbox and its gate, for a keeper that watches them. The gate's is as gate_pidfd()'s, and -1
+ * without one. */
 const struct sandbox *room_sandbox(const struct room *r);
+int room_gate_pidfd(const struct room *r);
+bool room_gate_lost(const struct room *r);
 
 /* ---- a session keeper's room ---- */
 

@@ -6,6 +6,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)),
                 os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib")]
 from gatelib import Authority, Upstream, answering, calls_handler, echo, at_end, HERE
 from tap import BIN, T
+from waiting import alive, until
 import base64, json, shutil, subprocess
 
 PACKAGES = ("requests", "urllib3", "idna", "certifi", "charset_normalizer", "chardet", "httpx", "httpcore",
@@ -180,8 +181,60 @@ with T() as t:
     r = json.loads(out or b"{}")
     t.ok(r.get("status") == "failed" and r.get("result") is None and p.returncode == 11,
          "its gate is killed: the run fails", (out, err))
+    t.ok(r.get("ms", 99999) < 15000, "at once, though it would have gone on", r)
     log = t.good("evctl-log", "show", r["run"], "-o", "json").json
-    t.ok("closed" in log["log"], "and nothing goes out any more", log)
+    t.ok(log["reason"] == "the gate ended during the call", "with a word of its own", log)
+    t.ok(log["egress"] and {(e["host"], e["verdict"]) for e in log["egress"]} == {("free.x.example", "allowed")} and
+         log["detail"]["egress"]["requests"] == len(log["egress"]), "and the events until then are kept", log)
+
+    # So in a session, which ends; and one of a program's own begins anew
+    def threads(pid):
+        try:
+            return len(os.listdir("/proc/%d/task" % pid))
+        except OSError:
+            return 0
+
+    def kill_gate(parent):
+        gates = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_gate(pid, parent)]
+        for pid in gates:
+            os.kill(pid, 9)
+            until(lambda: not alive(pid) and threads(pid) <= 1, "its end", 10)
+        return len(gates)
+
+    def keeper_of(sid):
+        return t.sql("SELECT pid FROM sessions WHERE id = ?", sid)[0][0]
+    for when in ("during a call", "between calls"):
+        sid = t.good("evctl-session", "start", "net", "--draft").out.strip()
+        t.ok(t.run("evctl-run", "net", "names", "--session", sid).code == 0, "a session, and a call in it")
+        keeper = keeper_of(sid)
+        if when == "during a call":
+            p = subprocess.Popen([BIN / "evctl-run", "net", "held", "--session", sid, "--debug", "-o", "json"], env=t.env,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            while (line := p.stderr.readline()) not in (b"begun\n", b""):
+                pass
+        t.eq(kill_gate(keeper), 1, "its gate is killed " + when)
+        if when == "during a call":
+            r = json.loads(p.communicate(timeout=60)[0])
+            log = t.good("evctl-log", "show", r["run"], "-o", "json").json
+            t.ok(log["status"] == "failed" and log["reason"] == "the gate ended during the call" and log["egress"],
+                 "the call ends with that, and its events are kept", log)
+        until(lambda: not t.run("evctl-session", "list", "-o", "name").out.split(), "the end of the session", 20)
+        t.eq(t.sql("SELECT reason FROM sessions WHERE id = ?", sid), [("its gate died",)], "and the session ends, for that reason")
+
+    p = subprocess.Popen([BIN / "evctl-run", "net", "--calls", "-", "--draft"], env=t.env, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def ask(tool):
+        p.stdin.write(json.dumps({"tool": tool}).encode() + b"\n")
+        p.stdin.flush()
+    ask("names")
+    first = json.loads(p.stdout.readline())
+    t.ok(first["status"] == "ok" and kill_gate(p.pid) == 1, "calls of one program: its gate is killed between two", first)
+    ask("names")
+    again = json.loads(p.stdout.readline())
+    t.ok(again.get("status") == "ok" and again["result"] == first["result"], "and the next call has another", again)
+    p.stdin.close()
+    t.eq(p.wait(20), 0, "without an error")
 
     # No gate to start: exit 8, and nothing was run
     if os.geteuid() == 0:
