@@ -66,6 +66,12 @@ _Noreturn void parse_unexpected(struct parse *p)
 	parse_fail(p, is_before(at, p->far) ? p->far : at, "invalid syntax");
 }
 
+void parse_reached(struct parse *p, struct place at)
+{
+	if (is_before(p->far, at))
+		p->far = at;
+}
+
 static bool attempted(struct parse *p, void attempt(struct parse *), struct place *reached)
 {
 	struct fail f, *outer = p->arena->fail;
@@ -110,8 +116,7 @@ bool parse_guess(struct parse *p, void attempt(struct parse *))
 
 	if (attempted(p, attempt, &reached))
 		return true;
-	if (is_before(p->far, reached))
-		p->far = reached;
+	parse_reached(p, reached);
 	return false;
 }
 

@@ -4,6 +4,7 @@
 struct params {
 	enum token end; /* ')' in def, ':' in lambda, where there are no annotations */
 	enum param_kind kind;
+	bool slash;	/* '/' */
 	bool value;	/* a positional parameter with a default */
 	bool need_name; /* a bare '*' with nothing behind it yet */
 	struct place star;
@@ -47,6 +48,9 @@ static void plain_param(struct parse *p, struct params *s)
 			parse_fail(p, at, "expected default value expression");
 		n->param.value = parse_expression(p);
 	} else if (s->value && s->kind == PARAM_POS && ends_param(p, s)) {
+		/* CPython looks for this mistake on one side of a '/' only. */
+		if (s->slash && p->stack[p->depth - 2]->op != PARAM_POS_ONLY)
+			parse_unexpected(p);
 		parse_error_at(p, n, "non-default argument follows default argument");
 	}
 	s->value |= n->param.value != NULL;
@@ -64,8 +68,7 @@ static void slash(struct parse *p, struct params *s, uint32_t mark)
 		parse_error(p, "/ may appear only once");
 	for (uint32_t i = mark; i < p->depth; i++)
 		p->stack[i]->op = PARAM_POS_ONLY;
-	if (first)
-		p->far = at;
+	s->slash = true;
 	lex_next(&p->lx);
 	if (first && p->lx.kind == T_COMMA)
 		parse_fail(p, at, "at least one argument must precede /");

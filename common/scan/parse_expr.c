@@ -45,6 +45,11 @@ static const uint8_t levels[T_END] = {
 
 static struct node *binary(struct parse *p, enum level min);
 
+static bool at_for(const struct parse *p)
+{
+	return p->lx.kind == K_FOR || p->lx.kind == K_ASYNC;
+}
+
 bool parse_starts_expression(const struct parse *p)
 {
 	static const bool starts[T_END] = {
@@ -94,22 +99,34 @@ static struct node *call(struct parse *p, struct place at, struct node *func)
 	return n;
 }
 
+/*
+ * NULL, with p back on the bracket, for 'x[]' and 'x[y for z in x]': those are two expressions, one
+ * behind the other.
+ */
 static struct node *subscript(struct parse *p, struct place at, struct node *value)
 {
+	const struct lex bracket = p->lx;
+
 	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *n = PARSE_NEW(p, E_SUBSCRIPT, at, sub);
 	n->sub.value = value;
-	n->sub.index = parse_slices(p);
-	parse_expect(p, T_RSQB);
+	if (p->lx.kind != T_RSQB)
+		n->sub.index = parse_slices(p);
 	parse_leave(p);
-	return n;
+	if (n->sub.index && !at_for(p)) {
+		parse_expect(p, T_RSQB);
+		return n;
+	}
+	parse_reached(p, parse_here(p));
+	p->lx = bracket;
+	return NULL;
 }
 
 struct node *parse_primary(struct parse *p)
 {
 	struct place at = parse_here(p);
-	struct node *n = parse_atom(p);
+	struct node *n = parse_atom(p), *sub;
 	unsigned links = 0;
 
 	for (;; parse_link(p, &links)) {
@@ -121,7 +138,10 @@ struct node *parse_primary(struct parse *p)
 			n = call(p, at, n);
 			break;
 		case T_LSQB:
-			n = subscript(p, at, n);
+			sub = subscript(p, at, n);
+			if (!sub)
+				return n;
+			n = sub;
 			break;
 		default:
 			return n;
@@ -205,12 +225,25 @@ static enum cmp_op compare_op(struct parse *p)
 	}
 }
 
+static bool at_comparison(struct parse *p)
+{
+	if (p->lx.kind != K_NOT)
+		return levels[p->lx.kind] == L_COMPARE;
+	const struct lex not = p->lx;
+	lex_next(&p->lx);
+	bool in = p->lx.kind == K_IN;
+	if (!in)
+		parse_reached(p, parse_here(p));
+	p->lx = not ;
+	return in;
+}
+
 static struct node *comparison(struct parse *p, struct place at, struct node *left)
 {
 	uint32_t mark = p->depth, room = 4;
 	uint8_t *ops = arena_alloc(p->arena, room);
 
-	while (levels[p->lx.kind] == L_COMPARE) {
+	while (at_comparison(p)) {
 		uint32_t n = p->depth - mark;
 		if (n == room) {
 			uint8_t *old = ops;
@@ -255,7 +288,7 @@ static struct node *binary(struct parse *p, enum level min)
 
 	for (;;) {
 		enum level level = (enum level)levels[p->lx.kind];
-		if (level == L_NONE || level < min)
+		if (level == L_NONE || level < min || (level == L_COMPARE && !at_comparison(p)))
 			return n;
 		if (level <= L_AND) {
 			n = boolean(p, at, n, level);
@@ -480,11 +513,6 @@ static void split_arguments(struct parse *p, uint32_t mark, struct seq *args, st
 	}
 }
 
-static bool at_for(const struct parse *p)
-{
-	return p->lx.kind == K_FOR || p->lx.kind == K_ASYNC;
-}
-
 static _Noreturn void bare_genexp(struct parse *p, const struct node *elt)
 {
 	parse_error_at(p, elt, "Generator expression must be parenthesized");
@@ -493,13 +521,16 @@ static _Noreturn void bare_genexp(struct parse *p, const struct node *elt)
 /* A generator expression as one of several arguments, the last of which is its first part. */
 static void generator_argument(struct parse *p, struct node *last)
 {
-	bool keyword = last->kind == X_KEYWORD && last->keyword.name;
-
 	parse_genexp(p, parse_at(last), last);
-	if (keyword)
+	if (last->kind == X_KEYWORD)
 		parse_error_at(
 			p, last, "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
 	bare_genexp(p, last);
+}
+
+static void star_expressions(struct parse *p)
+{
+	parse_star_expressions(p);
 }
 
 void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bool genexp)
@@ -521,14 +552,19 @@ void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bo
 				bare_genexp(p, last);
 			break;
 		}
-		if (at_for(p) && (p->depth > mark + 1 || last->kind == X_KEYWORD))
+		if (at_for(p) && (p->depth > mark + 1 || last->kind == X_KEYWORD) &&
+			(last->kind != X_KEYWORD || last->keyword.name))
 			generator_argument(p, last);
 		if (!parse_accept(p, T_COMMA))
 			break;
 		genexp = false;
 	}
-	if (a.misplaced)
+	if (a.misplaced) {
+		/* CPython tells the last token that it has seen, as what is called may be print. */
+		if (parse_starts_expression(p))
+			parse_try(p, star_expressions);
 		parse_error(p, a.misplaced);
+	}
 	parse_expect(p, T_RPAR);
 	split_arguments(p, mark, args, keywords);
 	parse_leave(p);

@@ -48,6 +48,8 @@ _Noreturn void parse_error(struct parse *p, const char *message); /* at the pres
 _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char *message);
 _Noreturn void parse_fail(struct parse *p, struct place at, const char *message);
 _Noreturn void parse_unexpected(struct parse *p); /* the grammar has no place for this token */
+/* No error that is only an unexpected token lies before there. */
+void parse_reached(struct parse *p, struct place at);
 /* False, with p back where it was, where the attempt fails. A guess counts as part of the reading:
  * an error lies no nearer than where it failed. */
 bool parse_try(struct parse *p, void attempt(struct parse *));

@@ -97,15 +97,22 @@ void parse_bad_targets(struct parse *p, const struct lex *begin, enum target_use
 
 	if (p->trial || p->lx.kind == T_EOF)
 		parse_unexpected(p);
-	p->far = at;
+	parse_reached(p, at);
 	p->lx = *begin;
 	parse_bad_target(p, parse_star_expressions(p), use);
 	parse_unexpected(p);
 }
 
+static void expression(struct parse *p)
+{
+	parse_expression(p);
+}
+
 /* Any beginning of an expression is enough: of 'b.' the 'b' is one. */
 static void operand(struct parse *p)
 {
+	if (parse_try(p, expression))
+		return;
 	while (p->lx.kind == K_NOT || p->lx.kind == K_AWAIT || p->lx.kind == T_TILDE ||
 		p->lx.kind == T_MINUS || p->lx.kind == T_PLUS)
 		lex_next(&p->lx);
@@ -132,7 +139,7 @@ static size_t name_length(const char *s)
 void parse_juxtaposed(struct parse *p, const char *start, const struct node *a)
 {
 	size_t n = name_length(start);
-	bool name = a->kind == E_NAME && a->line == p->lx.line;
+	bool name = a->kind == E_NAME && *start != '(';
 	bool legacy = a->kind == E_NAME && a->name->len == n &&
 		      (strcmp(a->name->s, "print") == 0 || strcmp(a->name->s, "exec") == 0);
 	bool opens = p->lx.kind == T_LPAR || p->lx.kind == T_LSQB || p->lx.kind == T_LBRACE;

@@ -84,6 +84,8 @@ static struct node *expression_stmt(struct parse *p)
 
 	if (p->lx.kind == T_EQUAL)
 		return assignment(p, at, n);
+	if (p->lx.kind == T_WALRUS && n->kind != E_NAME)
+		parse_mistaken_walrus(p, n);
 	if (p->lx.kind == T_COLON)
 		return annotated(p, at, n);
 	if (p->lx.kind >= T_AUG_FIRST && p->lx.kind <= T_AUG_LAST)
@@ -501,7 +503,7 @@ static struct node *handler(struct parse *p, struct node *try, bool first)
 	if (first && star)
 		try->flags = NODE_STAR;
 	else if (star != (try->flags & NODE_STAR) / NODE_STAR)
-		parse_error(p, "cannot have both 'except' and 'except*' on the same 'try'");
+		parse_error_at(p, n, "cannot have both 'except' and 'except*' on the same 'try'");
 	if (star && (p->lx.kind == T_COLON || p->lx.kind == T_NEWLINE))
 		parse_error(p, "expected one or more exception types");
 	if (p->lx.kind != T_COLON && p->lx.kind != T_NEWLINE)

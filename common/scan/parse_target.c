@@ -71,8 +71,8 @@ struct seq parse_del_targets(struct parse *p)
 	uint32_t mark = p->depth;
 
 	do {
-		struct node *n = parse_primary(p);
-		if (!parse_is_target(n, TARGET_DELETE))
+		struct node *n = p->lx.kind == T_STAR ? NULL : parse_primary(p);
+		if (!n || !parse_is_target(n, TARGET_DELETE))
 			parse_bad_targets(p, &begin, TARGET_DELETE);
 		parse_push(p, n);
 	} while (parse_accept(p, T_COMMA) && parse_starts_expression(p));
