@@ -302,7 +302,8 @@ static void demand_in(struct scan *s, struct node *n, struct scope *scope)
 	default:
 		if (leave_of(s, n->cond.body, scope) == LEAVE_GIVES_UP)
 			demand(s, n->cond.test, scope, true);
-		if (leave_of(s, n->cond.orelse, scope) == LEAVE_GIVES_UP)
+		/* One of several values is enough to come past the 'else' of an 'elif'. */
+		if (!(n->flags & NODE_ELIF) && leave_of(s, n->cond.orelse, scope) == LEAVE_GIVES_UP)
 			demand(s, n->cond.test, scope, false);
 	}
 }

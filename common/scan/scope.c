@@ -741,6 +741,8 @@ static void walk_stmt(struct walk *w, struct node *n)
 	case S_IF:
 		if (leave_may_give_up(n->cond.body) || leave_may_give_up(n->cond.orelse))
 			note_demand(w, n);
+		if (n->cond.orelse.n == 1 && n->cond.orelse.v[0]->kind == S_IF)
+			n->cond.orelse.v[0]->flags |= NODE_ELIF;
 		/* fallthrough */
 	case S_WHILE:
 		walk(w, n->cond.test);
