@@ -304,7 +304,7 @@ static int call(struct invocation *in, struct state *st, const struct expert_vie
 	BUF_AUTO body = {0};
 	BROKER_REPLY_AUTO reply = {0};
 	struct broker b = {0};
-	struct source *source = source_new(&v->t);
+	struct source *source = source_new(&v->t, &v->m.private);
 	struct broker_call c = {.view = v,
 		.connection = arg(in, 1),
 		.buyer = o->buyer,

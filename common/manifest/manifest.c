@@ -46,6 +46,7 @@ void manifest_free(struct manifest *m)
 	free(m->description);
 	strv_free(&m->hosts);
 	strv_free(&m->ignore);
+	strv_free(&m->private);
 	*m = (struct manifest){0};
 }
 
@@ -319,14 +320,17 @@ static int read_tools(const struct doc_source *s, const struct doc *map, struct 
 	return 0;
 }
 
-static int read_ignore(const struct doc_source *s, const struct doc *d, struct strv *out)
+static int read_patterns(
+	const struct doc_source *s, const struct doc *d, const char *field, struct strv *out)
 {
-	if (doc_words(s->what, d, "ignore", IGNORE_MAX_PATTERN + 1, true, out, s->e) < 0)
+	if (!d)
+		return 0;
+	if (doc_words(s->what, d, field, IGNORE_MAX_PATTERN + 1, true, out, s->e) < 0)
 		return -1;
 	for (size_t i = 0; i < out->n; i++) {
 		const char *fault = ignore_pattern_fault(out->v[i]);
 		if (fault)
-			return doc_fail(s->what, d->v[i], s->e, "ignore pattern %s", fault);
+			return doc_fail(s->what, d->v[i], s->e, "%s pattern %s", field, fault);
 	}
 	return 0;
 }
@@ -334,15 +338,17 @@ static int read_ignore(const struct doc_source *s, const struct doc *d, struct s
 static int read_manifest(const struct doc_source *s, const struct doc *d, struct manifest *m)
 {
 	static const char *const fields[] = {
-		"name", "description", "tools", "hosts", "ignore", NULL};
+		"name", "description", "tools", "hosts", "ignore", "private", NULL};
 	if (doc_check_fields(s->what, d, MANIFEST_FILE, fields, s->e) < 0 ||
 		read_name(s, d, MANIFEST_FILE, &m->name) < 0 ||
 		read_description(s, d, &m->description) < 0 || read_tools(s, d, m) < 0)
 		return -1;
-	const struct doc *hosts = doc_get(d, "hosts", NULL), *ignore = doc_get(d, "ignore", NULL);
+	const struct doc *hosts = doc_get(d, "hosts", NULL);
 	if (hosts && doc_words(s->what, hosts, "hosts", HOST_TEXT, false, &m->hosts, s->e) < 0)
 		return -1;
-	return ignore ? read_ignore(s, ignore, &m->ignore) : 0;
+	if (read_patterns(s, doc_get(d, "ignore", NULL), "ignore", &m->ignore) < 0)
+		return -1;
+	return read_patterns(s, doc_get(d, "private", NULL), "private", &m->private);
 }
 
 int manifest_parse(struct manifest *m, const char *path_for_messages, const void *bytes, size_t n,
@@ -384,9 +390,10 @@ json_t *manifest_to_json(const struct manifest *m)
 			json_decref(tools);
 			return NULL;
 		}
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "name", m->name, "description",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o*}", "name", m->name, "description",
 		m->description, "tools", tools, "hosts", strings_to_json(&m->hosts), "ignore",
-		strings_to_json(&m->ignore));
+		strings_to_json(&m->ignore), "private",
+		m->private.n ? strings_to_json(&m->private) : NULL);
 }
 
 static int damaged(struct err *e, const char *field)
@@ -493,7 +500,9 @@ static int take_manifest(struct manifest *m, const json_t *j, struct err *e)
 	if (take_text(j, "name", NAME_MAX_BYTES, false, false, &m->name, e) < 0 ||
 		take_text(j, "description", DESCRIPTION_MAX, true, false, &m->description, e) < 0 ||
 		take_strings(j, "hosts", HOST_TEXT, &m->hosts, e) < 0 ||
-		take_strings(j, "ignore", IGNORE_MAX_PATTERN + 1, &m->ignore, e) < 0)
+		take_strings(j, "ignore", IGNORE_MAX_PATTERN + 1, &m->ignore, e) < 0 ||
+		(json_object_get(j, "private") &&
+			take_strings(j, "private", IGNORE_MAX_PATTERN + 1, &m->private, e) < 0))
 		return -1;
 	if (!manifest_name_ok(m->name))
 		return damaged(e, "name");

@@ -43,7 +43,8 @@ struct manifest {
 	struct manifest_tool *tools;
 	size_t ntools;
 	struct strv hosts;
-	struct strv ignore; /* gitignore-like patterns, see manifest/ignore.h */
+	struct strv ignore;  /* gitignore-like patterns, see manifest/ignore.h */
+	struct strv private; /* the same: files that no result may hold, as the code */
 };
 
 #define MANIFEST_AUTO __attribute__((cleanup(manifest_free))) struct manifest

@@ -141,7 +141,8 @@ static int sort_file(struct going *g, struct yield *y, const struct collected_fi
 			by_name ? "'s name" : "", key);
 		return hold_back(y, f->name, "key", by_name);
 	}
-	if (runner_holds_source(g->r, f->data, f->size)) {
+	if (runner_holds_source(g->r, f->name, strlen(f->name)) ||
+		runner_holds_source(g->r, f->data, f->size)) {
 		fail(y, RUN_FAILED, "an artifact holds the expert's code");
 		return hold_back(y, f->name, "code", false);
 	}

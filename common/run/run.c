@@ -134,7 +134,7 @@ const struct expert_view *runner_view(const struct runner *r)
 static const struct source *runner_source(struct runner *r)
 {
 	if (!r->source)
-		r->source = source_new(&r->view.t);
+		r->source = source_new(&r->view.t, &r->view.m.private);
 	return r->source;
 }
 

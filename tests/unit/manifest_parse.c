@@ -64,7 +64,7 @@ static const struct bad bad_fields[] = {
 		"expert.yaml:2:9: the tool must be a mapping, got text", NULL},
 	{"an unknown field", HEAD "colour: red\n",
 		"expert.yaml:5:1: unknown field 'colour' in expert.yaml",
-		"the fields of expert.yaml are: name, description, tools, hosts, ignore"},
+		"the fields of expert.yaml are: name, description, tools, hosts, ignore, private"},
 	{"a field misspelt", HEAD "host: []\n", "expert.yaml:5:1: unknown field 'host'",
 		"did you mean 'hosts'?"},
 	{"a tool's field misspelt", HEAD "  timout: 3\n",
@@ -235,6 +235,7 @@ static const char whole[] =
 	"  - {name: b.c_d-1, entry: 'a:b.py'}\n"
 	"hosts: [api.crm.example, \"*.x.example:8443\"]\n"
 	"ignore: [data/, '*.tmp', '!keep me.tmp', docs/**]\n"
+	"private: ['prompts/*.txt', sql/]\n"
 	"...\n";
 
 static void check_tool(struct tap *t, const struct manifest *m)
@@ -277,7 +278,10 @@ static void check_snapshot(struct tap *t, const struct manifest *m)
 	ok(t, j && manifest_from_json(&again, j, &e) == 0, "to JSON and back");
 	JSON_AUTO j2 = manifest_to_json(&again);
 	ok(t, json_equal(j, j2), "and nothing is lost");
-	ok(t, again.ignore.n == 4 && again.hosts.n == 2 && again.ntools == 2, "lists are kept");
+	ok(t,
+		again.ignore.n == 4 && again.private.n == 2 && again.hosts.n == 2 &&
+			again.ntools == 2,
+		"lists are kept");
 }
 
 static void check_whole(struct tap *t)
