@@ -264,6 +264,14 @@ bool bound_again(const struct scan_file *file, const struct sym *name)
 	return l.found;
 }
 
+bool meaning_bound_again(struct reader *r, const struct scan_file *file, const struct sym *name)
+{
+	if (!r->walks)
+		return true;
+	r->walks--;
+	return bound_again(file, name);
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 static struct scan_file *have(const struct scan *s, const char *path)
@@ -395,8 +403,11 @@ static struct meaning of_import(
 struct meaning meaning_of_name(
 	struct reader *r, struct scan_file *file, const struct sym *name, unsigned depth)
 {
+	if (depth > MEANING_MAX_DEPTH || !r->names)
+		return (struct meaning){0};
+	r->names--;
 	struct bound b = bound_in(file, name);
-	if (depth > MEANING_MAX_DEPTH || b.kind == BOUND_OTHER)
+	if (b.kind == BOUND_OTHER)
 		return (struct meaning){0};
 	if (b.kind == BOUND_NOT)
 		return outside(dotted_with(r->s, "builtins", name->s));

@@ -12,12 +12,14 @@
 #define MEANING_MAX_DEPTH 24
 #define READER_MAX_OPEN 8
 
+/* Its budgets bound what hostile code costs; past them nothing more can be told. */
 struct reader {
 	struct scan *s;
 	const struct scan_source *from;
 	const char *entry_dir; /* also a place where modules are looked for; "" is the first */
 	struct err *e; /* set when a file could not be had; then what is found is no matter */
 	unsigned left; /* of types to be made */
+	unsigned names, walks; /* to be looked up in a module, and looked for in all of a file */
 	const struct node *open[READER_MAX_OPEN]; /* the classes that are being told of */
 	unsigned nopen;
 };
@@ -42,6 +44,9 @@ struct bound bound_in(const struct scan_file *file, const struct sym *name);
 bool bound_freely(struct scan *s, const struct scan_file *file);
 /* Whether a function or ':=' somewhere in the file may bind it anew. */
 bool bound_again(const struct scan_file *file, const struct sym *name);
+
+/* bound_again() within a reader's budget: true past it. */
+bool meaning_bound_again(struct reader *r, const struct scan_file *file, const struct sym *name);
 
 enum meaning_kind {
 	MEANS_NOTHING, /* that can be told */

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #define TYPES_MAX 500
+#define NAMES_MAX 5000
+#define WALKS_MAX 50
+/* Bytes of a docstring times parameters: the docstring is gone through for each. */
+#define DOC_WORK_MAX ((size_t)4 << 20)
 
 /* ---- the function -------------------------------------------------------------------------- */
 
@@ -37,7 +41,8 @@ static bool keeps_signature(struct scan_file *file, const struct node *d)
 							: NULL;
 	static const char *const names[] = {"cache", "lru_cache", "no_type_check", "final"};
 	const struct node *base = root->kind == E_ATTR ? root->attr.value : root;
-	struct bound b = base->kind == E_NAME ? bound_in(file, base->name) : (struct bound){0};
+	struct bound b = base->kind == E_NAME && base->op == NAME_PLAIN ? bound_in(file, base->name)
+									: (struct bound){0};
 	bool named = false, imported = false;
 	for (size_t i = 0; last && i < sizeof names / sizeof *names; i++)
 		named |= strcmp(last->s, names[i]) == 0;
@@ -113,8 +118,9 @@ static void read_function(
 		.wrapped = is_wrapped(file, f),
 		.params = v,
 		.n = params.n};
+	bool plain = ndoc <= DOC_WORK_MAX / (params.n + 1);
 	for (uint32_t i = 0; i < params.n; i++)
-		v[i] = read_param(r, file, params.v[i], doc, ndoc);
+		v[i] = read_param(r, file, params.v[i], plain ? doc : NULL, ndoc);
 	if (doc)
 		out->doc = docstring_summary(&r->s->arena, doc, ndoc);
 }
@@ -155,7 +161,12 @@ int scan_entry_function(struct scan *s, const struct scan_source *from, const ch
 	const char *name, enum scan_entry *found, struct scan_function *out, struct err *e)
 {
 	struct err why = {0};
-	struct reader r = {.s = s, .from = from, .e = &why, .left = TYPES_MAX};
+	struct reader r = {.s = s,
+		.from = from,
+		.e = &why,
+		.left = TYPES_MAX,
+		.names = NAMES_MAX,
+		.walks = WALKS_MAX};
 	struct fail f;
 	*found = SCAN_ENTRY_UNKNOWN;
 	s->arena.fail = &f;

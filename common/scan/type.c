@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CONSTANT_MAX 2000 /* bytes of JSON */
+#define FIELDS_MAX 500
 
 const char *type_docstring(struct seq body, size_t *n)
 {
@@ -189,7 +190,7 @@ static void put_named(struct json_out *o, struct node *n)
 		return;
 	}
 	if (m.kind == MEANS_BOUND && m.bound.kind == BOUND_VALUE && m.bound.node != n &&
-		!bound_again(m.file, n->kind == E_NAME ? n->name : n->attr.name))
+		!meaning_bound_again(o->r, m.file, n->kind == E_NAME ? n->name : n->attr.name))
 		text = type_constant(o->r, m.file, m.bound.node, o->depth + 1);
 	o->bad |= !text;
 	if (text)
@@ -509,6 +510,10 @@ static void add_field(struct class_fields *f, struct scan_file *file, struct nod
 {
 	struct node *annotation = n->three.b;
 	struct scan_param p = {.kind = SCAN_PARAM_PLAIN, .required = total};
+	if (f->of.n >= FIELDS_MAX) {
+		f->bad = true;
+		return;
+	}
 	if (annotation->kind == E_STR && !(annotation = parse_text(f->r, annotation)))
 		annotation = n->three.b;
 	const char *word = qualifier(f->r, file, annotation);

@@ -105,6 +105,15 @@ static void add_indented(struct buf *b, const char *text, const char *indent)
 	}
 }
 
+/* "string", "integer or null"; "" where the schema has no type. */
+static void add_types(struct buf *b, const json_t *type)
+{
+	if (json_is_string(type))
+		buf_adds(b, json_string_value(type));
+	else
+		add_joined(b, type, " or ");
+}
+
 /* The members of an input schema, one a line; anything deeper is in the JSON. */
 static void add_inputs(struct buf *b, const json_t *schema)
 {
@@ -113,12 +122,13 @@ static void add_inputs(struct buf *b, const json_t *schema)
 	json_object_foreach(json_object_get(schema, "properties"), name, p)
 	{
 		char shown[TEXT_SHOWN_MAX], what[TEXT_SHOWN_MAX];
-		const char *type = json_text_of(p, "type");
+		BUF_AUTO type = {0};
 		bool required = json_array_has(json_object_get(schema, "required"), name);
 		text_shown(json_text_of(p, "description"), what);
 		buf_addf(b, "      %s", text_shown(name, shown));
-		if (*type || required)
-			buf_addf(b, " (%s%s%s)", type, *type && required ? ", " : "",
+		add_types(&type, json_object_get(p, "type"));
+		if (type.len || required)
+			buf_addf(b, " (%s%s%s)", buf_str(&type), type.len && required ? ", " : "",
 				required ? "required" : "");
 		buf_addf(b, "%s%s\n", *what ? ": " : "", what);
 	}

@@ -38,6 +38,7 @@ def run_awaitable(value):
 
 def named(kind, names):
     """The class that an annotation written as a string means."""
+    kind = getattr(kind, '__forward_arg__', kind)
     try:
         return eval(kind, names) if type(kind) is str else kind
     except Exception:
@@ -47,16 +48,33 @@ def named(kind, names):
 def given(value, kind, names):
     """VALUE as what its annotation wants where JSON has no such thing: a dataclass, a member of an Enum."""
     kind = named(kind, names)
+    if hasattr(kind, '__metadata__'):
+        return given(value, kind.__origin__, names)
     if type(value) is dict and hasattr(kind, '__dataclass_fields__'):
         fields, names = kind.__dataclass_fields__, sys.modules[kind.__module__].__dict__
         return kind(**{k: given(v, fields[k].type, names) if k in fields else v for k, v in value.items()})
+    if type(value) is dict and hasattr(kind, '__total__'):  # a TypedDict
+        kinds, names = kind.__annotations__, sys.modules[kind.__module__].__dict__
+        return {k: given(v, kinds.get(k), names) for k, v in value.items()}
     if type(value) in (str, int, float) and hasattr(kind, '_value2member_map_'):
         return kind._value2member_map_.get(value, value)
-    of = getattr(kind, '__args__', ())
-    if type(value) is list and getattr(kind, '__origin__', None) is list:
+    of, origin = getattr(kind, '__args__', ()), getattr(kind, '__origin__', None)
+    if type(value) is list and isinstance(origin, type) and (len(of) == 1 or of[1:] == (...,)):
         return [given(v, of[0], names) for v in value]
-    if type(value) in (dict, str, int, float, list) and type(None) in of:
-        return given(value, of[0], names)
+    if type(value) is dict and isinstance(origin, type) and len(of) == 2:
+        return {k: given(v, of[1], names) for k, v in value.items()}
+    return value if isinstance(origin, type) else given_either(value, of, names)
+
+
+def given_either(value, of, names):
+    """As the first of a union's types that it is, or that can be made of it."""
+    for kind in of:
+        try:
+            made = value if type(value) is kind else given(value, kind, names)
+        except TypeError:
+            continue  # another of its dataclasses
+        if made is not value or type(value) is kind:
+            return made
     return value
 
 

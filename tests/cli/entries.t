@@ -101,6 +101,9 @@ with T() as t:
          "a schema by hand is closed over the function's parameters")
     listing = t.good("evctl-expert", "listing", "crm", "-o", "json").json
     t.eq(listing["tools"][0]["input"], COUNT, "a listing of the draft has it")
+    r = t.good("evctl-expert", "listing", "crm")
+    t.ok("      month (string, required): as YYYY-MM\n      limit (integer)\n      lead (object or null)\n" in r.out,
+         "in text too", r)
     r = t.good("evctl-verify", "crm")
     t.ok(r.out.startswith("green"), "verify has nothing to say of it", r)
 

@@ -1,13 +1,28 @@
 /*
- * The scanner on hostile Python: decoding, lexing, parsing, scopes and reads. The first byte says
- * where to cut the input into two files of one directory, so that imports between them are tried.
+ * The scanner on hostile Python: decoding, lexing, parsing, scopes and reads, and signatures. The
+ * first byte says where to cut the input into two files of one directory, so that imports between
+ * them are tried.
  */
 #include "scan/scan.h"
+#include "scan/signature.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* Of one that is not resolved, as for the schema of an entry. */
+static void try_signature(const uint8_t *data, size_t n, size_t cut)
+{
+	struct err e = {0};
+	struct scan *s = scan_new(NULL);
+	struct scan_function f;
+	enum scan_entry found;
+	if (s && n && scan_add_file(s, "a.py", data + 1, cut - 1, &e) == 0 &&
+		scan_add_file(s, "b.py", data + cut, n - cut, &e) == 0)
+		scan_entry_function(s, NULL, "a.py", "f", &found, &f, &e);
+	scan_free(s);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -24,5 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		scan_imports(s, &count);
 	}
 	scan_free(s);
+	try_signature(data, n, cut);
 	return 0;
 }

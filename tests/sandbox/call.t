@@ -54,6 +54,42 @@ async def f(words):
 
 
 @test
+def annotated(box):
+    """dataclasses and members of Enums are made of the JSON that is given for them, wherever annotations have them"""
+    code = """{future}
+import enum
+from dataclasses import dataclass, field
+from typing import Annotated, Dict, List, Literal, NotRequired, Optional, TypedDict, Union
+
+class Room(enum.Enum):
+    ONE = 'single'
+    TWO = 'double'
+
+@dataclass
+class Leg:
+    to: str
+    room: Room = Room.ONE
+
+@dataclass
+class Trip:
+    legs: list['Leg'] = field(default_factory=list)
+
+class Plan(TypedDict):
+    leg: NotRequired[Leg]
+
+def f(a: Leg, b: Optional[Leg], c: None | Room, d: List['Leg'], e: Dict[str, Room], g: Union[int, Trip, Leg],
+      h: str | Room, i: Annotated[Leg, 'x'], j: tuple[Room, ...], k: Literal['single'], l, m: 'nowhere', *, n: dict, o: Plan):
+    return [a.to, b.room.name, c.name, d[0].to, e['x'].name, g.to, h, i.to, j[0].name, k, l, m, n, o['leg'].to]
+"""
+    leg = {'to': 'x', 'room': 'double'}
+    inputs = {'a': leg, 'b': leg, 'c': 'double', 'd': [leg], 'e': {'x': 'single'}, 'g': leg, 'h': 'single', 'i': leg,
+              'j': ['single'], 'k': 'single', 'l': leg, 'm': leg, 'n': leg, 'o': {'leg': leg}}
+    want = ['x', 'TWO', 'TWO', 'x', 'ONE', 'x', 'single', 'x', 'ONE', 'single', leg, leg, leg, 'x']
+    for future in '', 'from __future__ import annotations':
+        same(box.value(code.replace('{future}', future), inputs=inputs), want, future)
+
+
+@test
 def script(box):
     """a script runs as __main__ with INPUTS; its stdout is the result, its stderr the log"""
     got = box.run('import sys\nassert __name__ == "__main__"\nprint(INPUTS["x"] * 2)\n'
