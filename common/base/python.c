@@ -11,7 +11,6 @@
 void python_free(struct python *p)
 {
 	buf_free(&p->text);
-	free(p->shown.v);
 	free(p->modules.v);
 	free(p->open.v);
 	*p = (struct python){0};
@@ -38,12 +37,8 @@ static bool take(struct python *p, const char *word, const char *value)
 {
 	if (strcmp(word, "module") == 0)
 		p->modules.v[p->modules.n++] = value;
-	else if (strcmp(word, "shown") == 0)
-		p->shown.v[p->shown.n++] = value;
 	else if (strcmp(word, "package") == 0)
 		p->open.v[p->open.n++] = value;
-	else if (strcmp(word, "packages") == 0)
-		p->packages = value;
 	else
 		return strcmp(word, "version") == 0 && sscanf(value, "3.%d", &p->minor) == 1;
 	return true;
@@ -65,7 +60,7 @@ static bool take_lines(struct python *p)
 
 static bool make_room(struct python *p)
 {
-	struct python_names *all[] = {&p->shown, &p->modules, &p->open};
+	struct python_names *all[] = {&p->modules, &p->open};
 	size_t lines = 1;
 	for (size_t i = 0; i < p->text.len; i++)
 		lines += p->text.data[i] == '\n';
@@ -85,7 +80,6 @@ int python_read(struct python *p, const char *file, struct err *e)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (!take_lines(p))
 		return damaged(file, e);
-	qsort(p->shown.v, p->shown.n, sizeof *p->shown.v, compare);
 	qsort(p->modules.v, p->modules.n, sizeof *p->modules.v, compare);
 	qsort(p->open.v, p->open.n, sizeof *p->open.v, compare);
 	return 0;
@@ -107,9 +101,4 @@ bool python_imports(const struct python *p, const char *module)
 		sizeof top)
 		return false;
 	return has(&p->open, top) || has(&p->modules, module);
-}
-
-bool python_shows(const struct python *p, const char *entry)
-{
-	return has(&p->shown, entry);
 }

@@ -1,7 +1,7 @@
 /*
- * What the Python of the sandbox has: its version, the modules that import there, and which of the
- * system's packages it shows. Asked of that Python when evctl is built or installed
- * (share/cell/build), and read here from the file `python` beside the cell.
+ * What the Python of the sandbox has: its version, and the modules that import there. Asked of that
+ * Python when evctl is built or installed (share/cell/build), and read here from the file `python`
+ * beside the cell.
  */
 #ifndef EVCTL_BASE_PYTHON_H
 #define EVCTL_BASE_PYTHON_H
@@ -18,10 +18,8 @@ struct python_names {
 };
 
 struct python {
-	struct buf text;	   /* what all below points into */
-	int minor;		   /* of 3.minor */
-	const char *packages;	   /* the directory of the system's packages; NULL: there is none */
-	struct python_names shown; /* what of it the sandbox shows */
+	struct buf text;	     /* what all below points into */
+	int minor;		     /* of 3.minor */
 	struct python_names modules; /* dotted */
 	struct python_names open;    /* modules whose submodules are not among these */
 };
@@ -34,7 +32,5 @@ int python_read(struct python *p, const char *file, struct err *e);
 int python_load(struct python *p, struct err *e);
 /* Whether a dotted name imports inside, as far as it can be told: "os.path", "numpy.anything". */
 bool python_imports(const struct python *p, const char *module);
-/* Whether the sandbox shows an entry of the packages' directory. */
-bool python_shows(const struct python *p, const char *entry);
 
 #endif

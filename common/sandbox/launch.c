@@ -232,26 +232,41 @@ static void make_file(const char *path)
 		give_up(STEP_STAGE);
 }
 
-/* Above the system's files in the overlay: a whiteout for each that is to be left out. */
-static void hide(const char *path)
+/* mask/PATH, made with what leads there. */
+static int open_mask(const char *path, size_t n)
 {
-	char part[PATH_MAX] = "mask/";
-	size_t at = strlen(part);
-	if (strlen(path) >= sizeof part - at)
-		return;
-	memcpy(part + at, path, strlen(path) + 1);
-	if (mknod(part, S_IFCHR, makedev(0, 0)) == 0)
-		return;
-	for (; part[at]; at++) {
-		if (part[at] != '/')
-			continue;
-		part[at] = '\0';
+	char part[PATH_MAX];
+	if ((size_t)snprintf(part, sizeof part, "mask/%.*s", (int)n, path) >= sizeof part)
+		give_up(STEP_STAGE);
+	for (char *at = strchr(part, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
 		if (mkdir(part, 0755) < 0 && errno != EEXIST)
 			give_up(STEP_STAGE);
-		part[at] = '/';
+		*at = '/';
 	}
-	if (mknod(part, S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+	if (mkdir(part, 0755) < 0 && errno != EEXIST)
 		give_up(STEP_STAGE);
+	return open(part, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Above the system's files in the overlay: a whiteout for each that is to be left out. */
+static void hide(const struct strv *paths)
+{
+	const char *last = "";
+	size_t n = 0;
+	FD_AUTO dir = -1;
+	for (size_t i = 0; i < paths->n; i++) {
+		const char *path = paths->v[i], *name = strrchr(path, '/') + 1;
+		size_t len = (size_t)(name - 1 - path);
+		if (dir < 0 || len != n || memcmp(path, last, n) != 0) {
+			fd_close(&dir);
+			dir = open_mask(path, len);
+		}
+		if (dir < 0 || mknodat(dir, name, S_IFCHR, makedev(0, 0)) < 0)
+			give_up(STEP_STAGE);
+		last = path;
+		n = len;
+	}
 }
 
 /* One overlay, of what is at usr/PART; part is "" for all of it. */
@@ -304,8 +319,7 @@ static void mount_parts(const struct mounts *m)
  */
 static void mount_system(const struct mounts *m)
 {
-	for (size_t i = 0; i < m->hidden.n; i++)
-		hide(m->hidden.v[i]);
+	hide(&m->hidden);
 	if (mount_overlay("") < 0) {
 		if (errno != EINVAL)
 			give_up(STEP_OVERLAY);

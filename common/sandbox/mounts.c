@@ -1,6 +1,5 @@
 #include "sandbox/mounts.h"
 #include "base/file.h"
-#include "base/python.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -217,32 +216,42 @@ static int add_masks(struct mounts *m, struct err *e)
 	return 0;
 }
 
+/* The lines of a file beside the cell. */
+static int read_lines(const char *cell, const char *name, struct strv *out, struct err *e)
+{
+	BUF_AUTO b = {.limit = 1 << 20};
+	STR_AUTO file = path_join(cell, name);
+	struct err inner = {0};
+	if (!file || file_read(file, &b, &inner) < 0) {
+		err_set(e, ERR_SANDBOX, "%s", file ? inner.msg : "out of memory");
+		return err_hint(e, "install evctl again: make install");
+	}
+	for (char *save, *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line;
+		line = strtok_r(NULL, "\n", &save))
+		strv_add(out, line);
+	return out->failed ? err_set(e, ERR_SANDBOX, "out of memory") : 0;
+}
+
 /* They could do nothing under no-new-privileges; but there shall be none. */
 static int add_hidden(struct mounts *m, const char *cell, struct err *e)
 {
-	BUF_AUTO b = {.limit = 1 << 20};
-	STR_AUTO list = path_join(cell, "hidden");
-	struct err inner = {0};
-	if (!list || file_read(list, &b, &inner) < 0)
-		return err_set(e, ERR_SANDBOX, "%s", list ? inner.msg : "out of memory");
-	for (char *save, *line = b.len ? strtok_r(b.data, "\n", &save) : NULL; line;
-		line = strtok_r(NULL, "\n", &save))
-		if (beneath(line, "/usr") && !strstr(line, ".."))
-			strv_add(&m->hidden, line + strlen("/usr/"));
+	STRV_AUTO lines = {0};
+	if (read_lines(cell, "hidden", &lines, e) < 0)
+		return -1;
+	for (size_t i = 0; i < lines.n; i++)
+		if (beneath(lines.v[i], "/usr") && !strstr(lines.v[i], ".."))
+			strv_add(&m->hidden, lines.v[i] + strlen("/usr/"));
 	return 0;
 }
 
 /* The system's packages, but only those that every sandbox has, whatever else is installed here. */
 static int add_packages(struct mounts *m, const char *cell, struct err *e)
 {
-	PYTHON_AUTO py = {0};
+	STRV_AUTO lines = {0};
 	char real[PATH_MAX];
-	STR_AUTO facts = path_join(cell, "python");
-	if (!facts)
-		return err_set(e, ERR_SANDBOX, "out of memory");
-	if (python_read(&py, facts, e) < 0)
+	if (read_lines(cell, "packages", &lines, e) < 0)
 		return -1;
-	if (!py.packages || add_path(m, py.packages, real) < 0)
+	if (lines.n == 0 || add_path(m, lines.v[0], real) < 0)
 		return 0;
 	strv_add(&m->modules, real);
 	DIR *d = opendir(real);
@@ -250,7 +259,7 @@ static int add_packages(struct mounts *m, const char *cell, struct err *e)
 		return err_errno(e, ERR_SANDBOX, "cannot read '%s'", real);
 	for (struct dirent *de; (de = readdir(d));)
 		if (de->d_name[0] != '.' && strcmp(de->d_name, "__pycache__") != 0 &&
-			!python_shows(&py, de->d_name))
+			!strv_has(&lines, de->d_name))
 			strv_addf(&m->hidden, "%s/%s", real + strlen("/usr/"), de->d_name);
 	closedir(d);
 	return 0;

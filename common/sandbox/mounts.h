@@ -22,8 +22,8 @@ struct mounts {
 #define MOUNTS_PYTHON "/usr/bin/python3"
 
 /*
- * cell is the directory whose files say what Python has (base/python.h) and, in `hidden`, one a
- * line, which files are to be left out; NULL: the standard library only, and nothing left out.
+ * cell is the directory whose file `packages` says which of the system's packages are shown, and
+ * `hidden` which other files are not (share/cell/build); NULL: the standard library, all of it.
  */
 int mounts_find(struct mounts *m, const char *cell, struct err *e);
 void mounts_free(struct mounts *m);

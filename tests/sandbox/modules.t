@@ -8,7 +8,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tap import BIN, T
 
-FACTS = (BIN.parent / "share/evctl/cell/python").read_text().splitlines()
+CELL = BIN.parent / "share/evctl/cell"
+FACTS = (CELL / "python").read_text().splitlines()
+PACKAGES, *SHOWN = (CELL / "packages").read_text().splitlines()
 CODE = """
 import importlib, os, sys
 
@@ -42,10 +44,9 @@ with T() as t:
     t.ok(r.code == 0 and r.json == {} and len(modules) > 500, f"each of {len(modules)} modules imports inside", r)
     r = t.run("evctl-run", "m", "imports", "--input", json.dumps({"names": GONE}))
     t.ok(r.code == 0 and set(r.json) == set(GONE), "those that are not named do not", r)
-    packages = values("packages")[0]
-    r = t.run("evctl-run", "m", "seen", "--input", json.dumps({"directory": packages}))
-    t.ok(r.code == 0 and set(r.json) - {"__pycache__"} == set(values("shown")), "the sandbox shows the packages that are named, and no other", r)
-    here = set(os.listdir(packages))
+    r = t.run("evctl-run", "m", "seen", "--input", json.dumps({"directory": PACKAGES}))
+    t.ok(r.code == 0 and set(r.json) - {"__pycache__"} == set(SHOWN), "the sandbox shows the packages that are named, and no other", r)
+    here = set(os.listdir(PACKAGES))
     t.ok("requests" in here and "requests" not in r.json, "control: more is installed here", here)
 
     # Verify says the same.
