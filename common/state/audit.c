@@ -36,7 +36,7 @@ static int last_row(
 {
 	QUERY_AUTO q =
 		db_query(st->db, e, "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", "");
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r <= 0)
 		return r;
 	size_t n = 0;
@@ -76,8 +76,6 @@ int audit_verify(struct state *st, int64_t *rows, struct err *e)
 		"");
 	int r;
 	*rows = 0;
-	if (!q)
-		return -1;
 	while ((r = query_step(q, e)) > 0) {
 		size_t np, nh;
 		const char *const text[4] = {

@@ -70,7 +70,7 @@ int host_find(struct state *st, const char *text, struct bound_host *h, struct e
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT " BOUND_HOST_COLUMNS ", id FROM host_view WHERE name = ? AND port = ?",
 		"si", asked.name, (int64_t)asked.port);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0)

@@ -54,7 +54,7 @@ int conn_find(struct state *st, const char *name, struct conn *c, struct err *e)
 		return -1;
 	QUERY_AUTO q =
 		db_query(st->db, e, "SELECT " COLUMNS " FROM conn_view WHERE name = ?", "s", name);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0)

@@ -21,7 +21,7 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 		"name "
 		"FROM credentials WHERE name = ?",
 		"s", name);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0)
@@ -56,7 +56,7 @@ int cred_behind(struct state *st, const char *name, bool *exists, bool *has_valu
 		"WHERE credential = c.id ORDER BY name, port LIMIT 1) FROM credentials c "
 		"WHERE c.name = ?",
 		"s", name);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	*exists = r > 0;
 	*has_value = r > 0 && col_int(q, 0);
 	*host = NULL;
@@ -217,8 +217,8 @@ json_t *cred_scope(
 		"WHERE expert = ? AND version = ? AND credential = ? ORDER BY name, port",
 		"iii", expert_id, version, cred_id);
 	json_t *out = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
+	int r;
+	while ((r = query_step(q, e)) > 0) {
 		BOUND_HOST_AUTO h = {0};
 		BUF_AUTO scope = {0};
 		if ((r = bound_host_read(q, &h, e)) < 0)
@@ -239,7 +239,7 @@ int cred_agreed(struct state *st, int64_t cred_id, int64_t expert_id, const char
 		"SELECT hosts FROM buyer_values "
 		"WHERE credential = ? AND expert = ? AND buyer = ? AND value IS NOT NULL",
 		"iis", cred_id, expert_id, buyer);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	*scope = r > 0 ? col_json(q, 0) : NULL;
 	return r;
 }

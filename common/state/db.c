@@ -321,8 +321,6 @@ int db_exec(struct db *db, struct err *e, const char *sql, const char *types, ..
 	va_start(ap, types);
 	QUERY_AUTO q = prepare(db, e, sql, types, ap);
 	va_end(ap);
-	if (!q)
-		return -1;
 	int r;
 	while ((r = query_step(q, e)) > 0)
 		;
@@ -331,6 +329,8 @@ int db_exec(struct db *db, struct err *e, const char *sql, const char *types, ..
 
 int query_step(struct query *q, struct err *e)
 {
+	if (!q)
+		return -1;
 	int rc = sqlite3_step(q->st);
 	if (rc == SQLITE_ROW)
 		return 1;
@@ -431,8 +431,8 @@ json_t *db_rows(struct db *db, struct err *e, const char *sql, const char *types
 	QUERY_AUTO q = prepare(db, e, sql, types, ap);
 	va_end(ap);
 	json_t *rows = json_array();
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
+	int r;
+	while ((r = query_step(q, e)) > 0)
 		if (json_array_append_new(rows, query_row(q)) < 0) {
 			r = err_set(e, ERR_FAIL, "out of memory");
 			break;
@@ -450,8 +450,8 @@ int db_texts(
 	va_start(ap, types);
 	QUERY_AUTO q = prepare(db, e, sql, types, ap);
 	va_end(ap);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0)
+	int r;
+	while ((r = query_step(q, e)) > 0)
 		strv_add(out, col_text(q, 0));
 	if (r == 0 && out->failed)
 		r = err_set(e, ERR_FAIL, "out of memory");
@@ -465,8 +465,6 @@ int db_number(struct db *db, struct err *e, int64_t *out, bool *found, const cha
 	va_start(ap, types);
 	QUERY_AUTO q = prepare(db, e, sql, types, ap);
 	va_end(ap);
-	if (!q)
-		return -1;
 	int r = query_step(q, e);
 	*found = r > 0 && !col_null(q, 0);
 	*out = *found ? col_int(q, 0) : 0;
@@ -532,7 +530,7 @@ void db_checkpoint(struct db *db)
 int db_check(struct db *db, struct err *e)
 {
 	QUERY_AUTO q = db_query(db, e, "PRAGMA integrity_check(1)", "");
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	const char *word = col_text(q, 0);
 	if (!word || strcmp(word, "ok") != 0) {
@@ -540,7 +538,7 @@ int db_check(struct db *db, struct err *e)
 		return err_hint(e, "evctl-state restore BACKUP");
 	}
 	QUERY_AUTO fk = db_query(db, e, "PRAGMA foreign_key_check", "");
-	int r = fk ? query_step(fk, e) : -1;
+	int r = query_step(fk, e);
 	if (r > 0)
 		err_set(e, ERR_STATE, "the state file refers to a missing row in '%s'",
 			col_text(fk, 2));

@@ -41,8 +41,9 @@ int64_t db_last_id(struct db *db);
 int64_t db_changes(struct db *db);
 /* A statement whose rows are read with query_step(); NULL on error. */
 struct query *db_query(struct db *db, struct err *e, const char *sql, const char *types, ...);
-int query_step(struct query *q, struct err *e); /* 1 a row, 0 no more, -1 error */
-json_t *query_row(struct query *q);		/* the present row, as db_rows() has it */
+/* 1 a row, 0 no more, -1 error; of what could not be made (NULL), -1. */
+int query_step(struct query *q, struct err *e);
+json_t *query_row(struct query *q); /* the present row, as db_rows() has it */
 void query_free(struct query **q);
 #define QUERY_AUTO __attribute__((cleanup(query_free))) struct query *
 

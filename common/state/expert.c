@@ -30,7 +30,7 @@ int expert_find(struct state *st, const char *name, struct expert *out, struct e
 		"SELECT id, name, dir, coalesce(published, 0), last_version FROM experts "
 		"WHERE name = ?",
 		"s", name);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0)
@@ -67,7 +67,7 @@ int expert_weigh(
 		"SELECT (SELECT count(*) FROM snapshots WHERE expert = ?1), "
 		"(SELECT count(DISTINCT buyer) FROM buyer_values WHERE expert = ?1)",
 		"i", x->id);
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	*versions = col_int(q, 0);
 	*buyers = col_int(q, 1);

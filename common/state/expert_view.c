@@ -127,8 +127,8 @@ int expert_load_hosts(struct state *st, struct expert_view *v, struct err *e)
 				       "WHERE a.expert = ? ORDER BY name, port";
 	QUERY_AUTO q = db_query(
 		st->db, e, v->snapshot ? frozen : attached, "i", v->snapshot ? v->snapshot : v->id);
-	int r = -1;
-	while (q && (r = query_step(q, e)) > 0) {
+	int r;
+	while ((r = query_step(q, e)) > 0) {
 		struct bound_host h;
 		if (bound_host_read(q, &h, e) < 0 || expert_add_host(v, &h, e) < 0)
 			return -1;
@@ -155,7 +155,7 @@ static int load_snapshot(struct state *st, struct expert_view *v, bool code, str
 		"SELECT id, manifest, reads, CASE WHEN ? THEN code END, forced FROM snapshots "
 		"WHERE expert = ? AND version = ?",
 		"iii", (int64_t)code, v->id, (int64_t)v->version);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0) {

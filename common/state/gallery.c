@@ -37,7 +37,7 @@ int gallery_totals(
 		"SELECT count(*), count(DISTINCT r.id), coalesce(sum(a.bytes), 0) FROM runs r "
 		"JOIN artifacts a ON a.run = r.id WHERE " RUN_SEEN " AND " ARTIFACT_SEEN,
 		SEEN_TYPES, SEEN_VALUES(f));
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	*out = (struct gallery_totals){col_int(q, 0), col_int(q, 1), col_int(q, 2)};
 	return 0;

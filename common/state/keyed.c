@@ -88,7 +88,7 @@ int keyed_supply(struct state *st, const struct keyed *k, int64_t expert, const 
 		    clock_real_ms()) < 0)
 		return -1;
 	QUERY_AUTO q = db_query(st->db, e, k->kind->find_buyer, "iis", k->id, expert, buyer);
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	struct seal_id id = {k->kind->buyers, col_int(q, 0), buyer, col_int(q, 1)};
 	return store(st, &id, value, k->kind->put_buyer, e);
@@ -131,7 +131,7 @@ static int open_row(struct state *st, struct query *q, const char *table, const 
 int keyed_open(struct state *st, const struct keyed *k, struct secret *out, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e, k->kind->get, "i", k->id);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	return r > 0 ? open_row(st, q, k->kind->table, k->name, out, e) : r;
 }
 
@@ -139,7 +139,7 @@ int keyed_open_buyer(struct state *st, const struct keyed *k, int64_t expert, co
 	json_t **agreed, struct secret *out, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e, k->kind->get_buyer, "iis", k->id, expert, buyer);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r > 0 && agreed)
 		*agreed = json_loads(col_text(q, 3), 0, NULL);
 	return r > 0 ? open_row(st, q, k->kind->buyers, buyer, out, e) : r;

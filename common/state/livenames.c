@@ -103,7 +103,7 @@ void livenames(const struct name_request *q, struct strv *out)
 			q->prefix);
 	const char *types = strstr(sql, "?3") ? "sss" : "ss";
 	QUERY_AUTO rows = db_query(db, &quiet, sql, types, q->prefix, above, q->before);
-	while (rows && query_step(rows, &quiet) > 0)
+	while (query_step(rows, &quiet) > 0)
 		if (col_text(rows, 0) && strncmp(col_text(rows, 0), q->prefix, n) == 0)
 			add(out, col_text(rows, 0), col_text(rows, 1));
 	query_free(&rows);

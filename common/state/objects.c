@@ -241,7 +241,7 @@ int64_t objects_missing(struct state *st, char run[32])
 	FD_AUTO root = open_root(st, false, &quiet);
 	QUERY_AUTO q = db_query(
 		st->db, &quiet, "SELECT sha256, min(run) FROM artifacts GROUP BY sha256", "");
-	while (q && query_step(q, &quiet) > 0) {
+	while (query_step(q, &quiet) > 0) {
 		char name[72];
 		place_name(name, col_text(q, 0));
 		if (root >= 0 && faccessat(root, name, F_OK, 0) == 0)

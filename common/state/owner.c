@@ -25,8 +25,8 @@ static bool is_alive(struct query *q)
 
 int owners_find(struct query *rows, bool alive, struct strv *out, struct err *e)
 {
-	int r = -1;
-	while (rows && (r = query_step(rows, e)) > 0)
+	int r;
+	while ((r = query_step(rows, e)) > 0)
 		if (is_alive(rows) == alive)
 			strv_add(out, col_text(rows, 0));
 	return r == 0 && out->failed ? err_set(e, ERR_FAIL, "out of memory") : r;

@@ -47,9 +47,9 @@ static int sealed_columns(
 		"('meta.value', 'hosts.ca', 'snapshot_hosts.ca', 'connections.ca', 'audit.prev', "
 		"'audit.hash') ORDER BY 1, 2",
 		"");
-	int r = -1;
+	int r;
 	*n = 0;
-	while (q && (r = query_step(q, e)) > 0) {
+	while ((r = query_step(q, e)) > 0) {
 		if (*n == room)
 			return err_set(e, ERR_FAIL, "too many sealed columns");
 		snprintf(cols[*n].table, sizeof cols->table, "%s", col_text(q, 0));
@@ -66,10 +66,10 @@ static int rows_of(
 	size_t room = 0;
 	buf_addf(&sql, "SELECT rowid FROM \"%s\" WHERE \"%s\" IS NOT NULL", c->table, c->name);
 	QUERY_AUTO q = db_query(db, e, buf_str(&sql), "");
-	int r = -1;
+	int r;
 	*ids = NULL;
 	*n = 0;
-	while (q && (r = query_step(q, e)) > 0) {
+	while ((r = query_step(q, e)) > 0) {
 		if (*n == room) {
 			int64_t *more = reallocarray(*ids, room = room * 2 + 64, sizeof **ids);
 			if (!more)
@@ -91,7 +91,7 @@ static int seal_row(struct state *st, const unsigned char *to, const struct seal
 	buf_addf(&get, "SELECT \"%s\" FROM \"%s\" WHERE rowid = ?", c->name, c->table);
 	buf_addf(&put, "UPDATE \"%s\" SET \"%s\" = ? WHERE rowid = ?", c->table, c->name);
 	QUERY_AUTO q = db_query(st->db, e, buf_str(&get), "i", id);
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	const void *p = col_blob(q, 0, &n);
 	record.limit = n + 1;
@@ -234,7 +234,7 @@ static void unwrite_files(struct state *st, const struct files *f, const unsigne
 	QUERY_AUTO q =
 		db_query(st->db, &quiet, "SELECT value = ? FROM meta WHERE key = 'public_key'", "b",
 			(const void *)to, (size_t)SEAL_KEY_BYTES);
-	if (!q || query_step(q, &quiet) != 1 || col_int(q, 0))
+	if (query_step(q, &quiet) != 1 || col_int(q, 0))
 		return;
 	if (f->mine)
 		unlink(f->mine);

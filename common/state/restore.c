@@ -110,8 +110,8 @@ static int check_artifacts(struct restore *r, struct db *db, struct err *e)
 	json_array_foreach(json_object_get(r->manifest, "lacking"), i, row) if (json_is_string(row))
 		json_object_set(known, json_string_value(row), row);
 	QUERY_AUTO q = db_query(db, e, "SELECT DISTINCT sha256 FROM artifacts", "");
-	int step = -1;
-	while (q && (step = query_step(q, e)) > 0)
+	int step;
+	while ((step = query_step(q, e)) > 0)
 		if (!json_object_get(known, col_text(q, 0)))
 			return damaged(r, e, "an artifact's bytes are not in it");
 	return step;
@@ -122,7 +122,7 @@ static int check_key(struct restore *r, struct state *st, struct err *e)
 	char print[40];
 	QUERY_AUTO q = db_query(st->db, e, "SELECT value FROM meta WHERE key = 'public_key'", "");
 	size_t n = 0;
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	const void *p = col_blob(q, 0, &n);
 	if (!p || n != SEAL_KEY_BYTES)

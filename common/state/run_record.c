@@ -129,7 +129,7 @@ static json_t *audit_detail(struct state *st, const char *id)
 	struct err quiet = {0};
 	QUERY_AUTO q = db_query(st->db, &quiet,
 		"SELECT expert, version, tool, buyer, status FROM runs WHERE id = ?", "s", id);
-	if (!q || query_step(q, &quiet) <= 0)
+	if (query_step(q, &quiet) <= 0)
 		return NULL;
 	return json_pack("{s:s,s:I,s:s,s:s?,s:s}", "expert", col_text(q, 0), "version",
 		(json_int_t)col_int(q, 1), "tool", col_text(q, 2), "buyer", col_text(q, 3),
@@ -295,7 +295,7 @@ int run_open_log(struct state *st, const char *id, bool input, struct secret *ou
 	if (run_check(st, id, e) < 0)
 		return -1;
 	QUERY_AUTO q = db_query(st->db, e, "SELECT log, input FROM logs WHERE run = ?", "s", id);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0) {
@@ -350,7 +350,7 @@ int artifact_find(struct state *st, const char *run, const char *name, const cha
 		"a.owner_only, a.sha256 FROM artifacts a JOIN runs r ON r.id = a.run "
 		"WHERE a.run = ?1 AND a.name = ?3 AND " SEEN_BY,
 		"sss", run, buyer, name);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0) {

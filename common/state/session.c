@@ -83,7 +83,7 @@ int session_find(struct state *st, const char *id, struct session *s, struct err
 		"SELECT s.id, x.name, version, buyer, pid, pid_start, idle_s, started, ended, reason, "
 		"pid_space FROM sessions s JOIN experts x ON x.id = s.expert WHERE s.id = ?",
 		"s", id);
-	int r = q ? query_step(q, e) : -1;
+	int r = query_step(q, e);
 	if (r < 0)
 		return -1;
 	if (r == 0)

@@ -15,7 +15,7 @@ static int load_public_key(struct state *st, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e, "SELECT value FROM meta WHERE key = 'public_key'", "");
 	size_t n = 0;
-	if (!q || query_step(q, e) < 0)
+	if (query_step(q, e) < 0)
 		return -1;
 	const void *p = col_blob(q, 0, &n);
 	if (!p || n != SEAL_KEY_BYTES)
