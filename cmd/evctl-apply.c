@@ -93,16 +93,6 @@ static int export_state(struct invocation *in, struct err *e)
 	return r;
 }
 
-static int read_text(const char *file, struct buf *text, struct err *e)
-{
-	text->limit = APPLYFILE_MAX_BYTES;
-	if (strcmp(file, "-") != 0)
-		return file_read(file, text, e);
-	if (fd_read_all(STDIN_FILENO, text) < 0)
-		return err_errno(e, ERR_USAGE, "cannot read stdin");
-	return 0;
-}
-
 struct apply_order {
 	const char *file;
 	bool dry_run, prune, export;
@@ -123,7 +113,7 @@ static int run(struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "no file given");
 		return err_hint(e, "evctl-apply -f FILE, or evctl-apply --export > FILE");
 	}
-	if (read_text(o.file, &text, e) < 0 ||
+	if (cli_read(o.file, "the file", APPLYFILE_MAX_BYTES, &text, e) < 0 ||
 		applyfile_parse(&a, o.file, text.data, text.len, e) < 0 ||
 		cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;

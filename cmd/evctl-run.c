@@ -3,8 +3,8 @@
 #include "base/output.h"
 #include "base/say.h"
 #include "cli/cli.h"
+#include "run/asked.h"
 #include "run/deliver.h"
-#include "run/run.h"
 #include "state/livenames.h"
 
 #include <errno.h>
@@ -54,76 +54,14 @@ static int check_combination(const struct invocation *in, struct err *e)
 	return err_hint(e, "its tools: evctl-expert listing %s", arg(in, 0));
 }
 
-static int read_input_file(const char *path, struct buf *b, struct err *e)
-{
-	b->limit = MB(LIMIT_INPUT_MB);
-	if (strcmp(path, "-") != 0)
-		return file_read(path, b, e);
-	if (fd_read_all(STDIN_FILENO, b) == 0)
-		return 0;
-	return b->failed ? err_set(e, ERR_USAGE, "the input is over %zu bytes", MB(LIMIT_INPUT_MB))
-			 : err_errno(e, ERR_FAIL, "cannot read the input");
-}
-
-/* Whether a schema says of a member that it may be text; nothing said is not text. */
-static bool may_be_text(const json_t *type)
-{
-	size_t i;
-	json_t *one;
-	if (json_is_string(type))
-		return strcmp(json_string_value(type), "string") == 0;
-	json_array_foreach(type, i, one) if (may_be_text(one)) return true;
-	return false;
-}
-
-static json_t *arg_value(
-	const struct manifest_tool *t, const char *key, const char *text, struct err *e)
-{
-	const json_t *props = t && t->input ? json_object_get(t->input, "properties") : NULL;
-	const json_t *type = json_object_get(json_object_get(props, key), "type");
-	struct err bad = {0};
-	json_t *v = may_be_text(type) ? NULL : json_parse(key, text, strlen(text), &bad);
-	if (v || !type || may_be_text(type))
-		return v ? v : json_text_or_null(text);
-	err_set(e, ERR_USAGE, "'--arg %s=...' is not JSON: %s", key, bad.msg);
-	err_hint(e, "text is taken as it is only where the tool's schema says string");
-	return NULL;
-}
-
-static int add_arg(json_t *o, const struct manifest_tool *t, const char *given, struct err *e)
-{
-	size_t n = strcspn(given, "=");
-	STR_AUTO key = strndup(given, n);
-	if (!key)
-		return err_set(e, ERR_FAIL, "out of memory");
-	if (!given[n] || !n) {
-		err_set(e, ERR_USAGE, "'--arg' takes NAME=VALUE");
-		return err_hint(e, "evctl-run E TOOL --arg month=2026-01");
-	}
-	if (json_object_get(o, key))
-		return err_set(e, ERR_USAGE, "'--arg %s=...' is given twice", key);
-	json_t *v = arg_value(t, key, given + n + 1, e);
-	if (!v)
-		return -1;
-	if (json_object_set_new(o, key, v) == 0)
-		return 0;
-	return err_set(e, ERR_USAGE, "'--arg' has a name that is not UTF-8");
-}
-
 static int read_input(
 	const struct run_order *o, const struct manifest_tool *t, struct buf *b, struct err *e)
 {
 	if (o->input_file)
-		return read_input_file(o->input_file, b, e);
-	if (o->input) {
-		buf_adds(b, o->input);
-		return 0;
-	}
-	JSON_AUTO all = json_object();
-	for (size_t i = 0; i < o->args.n; i++)
-		if (add_arg(all, t, o->args.v[i], e) < 0)
-			return -1;
-	json_to_buf(all, b);
+		return cli_read(o->input_file, "the input", MB(LIMIT_INPUT_MB), b, e);
+	if (!o->input)
+		return asked_args(t, &o->args, b, e);
+	buf_adds(b, o->input);
 	return 0;
 }
 
@@ -183,38 +121,6 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 		say_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
 }
 
-/* A buyer gets the run's id and the word, and nothing more. */
-static int failure(struct invocation *in, const struct run_outcome *o, struct err *e)
-{
-	const struct run_order *given = in->options;
-	const char *buyer = given->buyer, *word = run_status_word(o->status);
-	in->exit_code = o->cancelled ? ERR_CANCELLED : run_exit_code(o->status);
-	if (o->status == RUN_OK || in->output == OUTPUT_JSON)
-		return 0;
-	STR_AUTO names = strv_join(&o->missing, ", ");
-	err_set(e, (enum err_code)in->exit_code, "run %s: %s%s%s", o->id, word,
-		o->missing.n ? ": " : "", o->missing.n && names ? names : "");
-	if (o->missing.n)
-		return err_hint(e, "evctl-cred supply %s --expert %s --buyer %s", o->missing.v[0],
-			o->expert, o->version && buyer ? buyer : "builder");
-	return buyer ? -1 : err_hint(e, "evctl-log show %s", o->id);
-}
-
-static int write_outputs(const struct invocation *in, const struct run_outcome *o, struct err *e)
-{
-	const struct run_order *given = in->options;
-	if (!given->outputs || !o->nfiles)
-		return 0;
-	FD_AUTO dir = deliver_dir(given->outputs, true, e);
-	if (dir < 0)
-		return -1;
-	for (size_t i = 0; i < o->nfiles; i++)
-		if (deliver_file(dir, o->files[i].name, o->files[i].data, o->files[i].n,
-			    in->common.yes, e) < 0)
-			return -1;
-	return 0;
-}
-
 static int report(struct invocation *in, const struct run_outcome *o, struct err *e)
 {
 	if (in->output == OUTPUT_JSON)
@@ -223,9 +129,11 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 		printf("%s\n", o->id);
 	else
 		print_text(in, o);
-	if (write_outputs(in, o, e) < 0)
+	const struct run_order *given = in->options;
+	in->exit_code = asked_code(o);
+	if (given->outputs && deliver_files(given->outputs, o, in->common.yes, e) < 0)
 		return -1;
-	return failure(in, o, e);
+	return in->output == OUTPUT_JSON ? 0 : asked_failure(o, given->buyer, e);
 }
 
 /* ---- one call, or many --------------------------------------------------------------------- */
@@ -268,60 +176,25 @@ static int run_one(struct invocation *in, struct runner *r, struct err *e)
 	return call(r, &rq, &out, e) < 0 ? -1 : report(in, &out, e);
 }
 
-static void print_line_error(const struct err *e)
-{
-	JSON_AUTO o = json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code, "kind",
-		err_kind(e->code), "message", json_text(e->msg, strlen(e->msg)), "hint",
-		e->hint[0] ? json_text(e->hint, strlen(e->hint)) : json_null());
-	output_json_line(stdout, o, JSON_COMPACT);
-	fflush(stdout);
-}
-
-static int call_of_line(const char *line, size_t n, json_t **keep, struct run_request *rq,
-	struct buf *input, struct err *e)
-{
-	static const char shape[] = "{\"tool\": \"NAME\", \"input\": {...}}";
-	*keep = json_parse("call", line, n, e);
-	if (!*keep)
-		return err_hint(e, "a call is one line: %s", shape);
-	const char *key;
-	json_t *value;
-	json_object_foreach(
-		*keep, key, value) if (strcmp(key, "tool") != 0 && strcmp(key, "input") != 0)
-	{
-		err_set(e, ERR_USAGE, "call: unknown member '%.60s'", key);
-		return err_hint(e, "a call is one line: %s", shape);
-	}
-	rq->tool = json_string_value(json_object_get(*keep, "tool"));
-	value = json_object_get(*keep, "input");
-	if (!rq->tool) {
-		err_set(e, ERR_USAGE, "call: no tool is named");
-		return err_hint(e, "a call is one line: %s", shape);
-	}
-	if (!value)
-		return 0;
-	json_to_buf(value, input);
-	rq->input = buf_str(input);
-	rq->ninput = input->len;
-	return 0;
-}
-
 /* The exit code of a line; a line that is no call is answered by an error, and the next is read. */
 static int one_line(struct invocation *in, struct runner *r, const struct run_request *like,
 	const char *line, size_t n)
 {
+	const struct run_order *o = in->options;
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
-	JSON_AUTO keep = NULL;
+	JSON_AUTO asked = NULL;
 	struct run_request rq = *like;
 	struct err e = {0};
-	if (call_of_line(line, n, &keep, &rq, &input, &e) < 0 || call(r, &rq, &out, &e) < 0) {
-		print_line_error(&e);
+	if (asked_line(line, n, &asked, &rq, &input, &e) < 0 || call(r, &rq, &out, &e) < 0) {
+		JSON_AUTO error = json_error(&e);
+		output_json_line(stdout, error, JSON_COMPACT);
+		fflush(stdout);
 		return (int)e.code;
 	}
 	print_envelope(&out);
-	int code = out.cancelled ? ERR_CANCELLED : run_exit_code(out.status);
-	if (write_outputs(in, &out, &e) == 0)
+	int code = asked_code(&out);
+	if (!o->outputs || deliver_files(o->outputs, &out, in->common.yes, &e) == 0)
 		return code;
 	say_warn(in, "run %s: %s", out.id, e.msg);
 	return code ? code : (int)e.code;

@@ -68,6 +68,13 @@ json_t *json_take_first(json_t *array)
 	return first;
 }
 
+json_t *json_error(const struct err *e)
+{
+	return json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code, "kind",
+		err_kind(e->code), "message", json_text_or_null(e->msg), "hint",
+		json_text_or_null(e->hint[0] ? e->hint : NULL));
+}
+
 bool json_array_has(const json_t *array, const char *word)
 {
 	size_t i;

@@ -34,6 +34,8 @@ int64_t json_int_of(const json_t *o, const char *key);
 json_t *json_map_texts(const json_t *v, int (*change)(void *ctx, struct buf *text), void *ctx);
 /* The first item of an array, which is taken over; NULL where there is none. */
 json_t *json_take_first(json_t *array);
+/* {"error": {code, kind, message, hint or null}} */
+json_t *json_error(const struct err *e);
 /* Whether one of an array's texts is word. */
 bool json_array_has(const json_t *array, const char *word);
 

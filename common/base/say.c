@@ -69,11 +69,8 @@ void say_error(const struct invocation *in, const struct err *e)
 {
 	fflush(stdout);
 	if (in->output == OUTPUT_JSON) {
-		json_t *o = json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code,
-			"kind", err_kind(e->code), "message", json_text_or_null(e->msg), "hint",
-			json_text_or_null(e->hint[0] ? e->hint : NULL));
+		JSON_AUTO o = json_error(e);
 		output_json_line(stderr, o, JSON_COMPACT);
-		json_decref(o);
 		return;
 	}
 	bool color = terminal_color(stderr);

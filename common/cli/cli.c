@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DAY_MS ((int64_t)86400000)
 
@@ -42,6 +43,17 @@ int cli_secret(const struct invocation *in, const struct secret_source *given, c
 	if (from.newline_kept)
 		say_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
 	return 0;
+}
+
+int cli_read(const char *path, const char *what, size_t limit, struct buf *b, struct err *e)
+{
+	b->limit = limit;
+	if (strcmp(path, "-") != 0)
+		return file_read(path, b, e);
+	if (fd_read_all(STDIN_FILENO, b) == 0)
+		return 0;
+	return b->failed ? err_set(e, ERR_USAGE, "%s is over %zu bytes", what, limit)
+			 : err_errno(e, ERR_FAIL, "cannot read %s", what);
 }
 
 void cli_warn_short(const struct invocation *in, const char *name, const struct secret *value,

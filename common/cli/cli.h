@@ -20,6 +20,8 @@ int cli_state_swept(struct state *st, const struct invocation *in, struct err *e
 /* A secret value from where the options below say, as secret_input(). */
 int cli_secret(const struct invocation *in, const struct secret_source *given, const char *what,
 	bool for_header, struct secret *out, struct err *e);
+/* A whole file, or stdin ("-"): what, of at most limit bytes. */
+int cli_read(const char *path, const char *what, size_t limit, struct buf *b, struct err *e);
 /* Warns of a value too short for what a longer one is safe from. */
 void cli_warn_short(const struct invocation *in, const char *name, const struct secret *value,
 	const char *danger);

@@ -74,3 +74,15 @@ int deliver_file(int dir, const char *name, const void *p, size_t n, bool overwr
 	err_set(e, ERR_CONFLICT, "'%s' exists already", name);
 	return err_hint(e, "add --yes to overwrite it");
 }
+
+int deliver_files(const char *dir, const struct run_outcome *o, bool overwrite, struct err *e)
+{
+	FD_AUTO to = o->nfiles ? deliver_dir(dir, true, e) : -1;
+	if (o->nfiles && to < 0)
+		return -1;
+	for (size_t i = 0; i < o->nfiles; i++)
+		if (deliver_file(to, o->files[i].name, o->files[i].data, o->files[i].n, overwrite,
+			    e) < 0)
+			return -1;
+	return 0;
+}

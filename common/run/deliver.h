@@ -6,7 +6,7 @@
 #ifndef EVCTL_RUN_DELIVER_H
 #define EVCTL_RUN_DELIVER_H
 
-#include "base/err.h"
+#include "run/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +16,7 @@ int deliver_dir(const char *path, bool make, struct err *e);
 /* Writes dir/NAME, making directories on the way. ERR_CONFLICT if it exists and overwrite is false.
  */
 int deliver_file(int dir, const char *name, const void *p, size_t n, bool overwrite, struct err *e);
+/* What a run kept, into a directory that is made if need be. */
+int deliver_files(const char *dir, const struct run_outcome *o, bool overwrite, struct err *e);
 
 #endif
