@@ -83,12 +83,9 @@ static int run_backup(struct invocation *in, struct err *e)
 	BACKUP_INFO_AUTO b = {0};
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || backup_make(&st, arg(in, 0), &b, e) < 0)
 		return -1;
-	json_t *lacking = json_array();
-	for (size_t i = 0; i < b.lacking.n; i++) {
+	for (size_t i = 0; i < b.lacking.n; i++)
 		say_warn(in, "the bytes of artifact '%s' were missing or damaged already",
 			b.lacking.v[i]);
-		json_array_append_new(lacking, json_text(b.lacking.v[i], strlen(b.lacking.v[i])));
-	}
 	in->exit_code = b.lacking.n ? ERR_FINDINGS : 0;
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, backup_columns,
@@ -96,9 +93,8 @@ static int run_backup(struct invocation *in, struct err *e)
 				json_text_or_null(b.path), "created", b.created, "schema",
 				(json_int_t)b.schema, "fingerprint", b.fingerprint, "objects",
 				(json_int_t)b.objects, "bytes", (json_int_t)b.bytes, "lacking",
-				lacking),
+				json_texts(&b.lacking)),
 			e);
-	json_decref(lacking);
 	output_say(in, "backup       %s", b.path);
 	output_say(in, "holds        state.db and %lld object%s, %lld bytes", (long long)b.objects,
 		b.objects == 1 ? "" : "s", (long long)b.bytes);

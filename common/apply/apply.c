@@ -81,10 +81,10 @@ static int read_route(const struct applying *ap, const struct route *given, cons
 
 /* ---- what only a person can bring ---------------------------------------------------------- */
 
-static bool names_credential(const struct applyfile *a, const char *name)
+static bool names_credential(const struct applying *ap, const char *name)
 {
-	for (size_t i = 0; i < a->ncredentials; i++)
-		if (strcmp(a->credentials[i].name, name) == 0)
+	for (size_t i = 0; i < ap->a->ncredentials; i++)
+		if (strcmp(ap->a->credentials[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -103,7 +103,7 @@ static void find_missing_credentials(struct applying *ap)
 	}
 	for (size_t i = 0; i < ap->a->nhosts; i++) {
 		const struct apply_host *h = &ap->a->hosts[i];
-		if (!h->bind || names_credential(ap->a, h->bind) || cred_exists(ap->st, h->bind))
+		if (!h->bind || names_credential(ap, h->bind) || cred_exists(ap->st, h->bind))
 			continue;
 		snprintf(hint, sizeof hint, "evctl-cred add %s", h->bind);
 		miss(ap, "credential", h->bind, h->line, hint);
@@ -460,87 +460,83 @@ static int apply_connection(struct applying *ap, const struct apply_connection *
 
 /* ---- pruning ------------------------------------------------------------------------------- */
 
-static int prune_experts(struct applying *ap, struct err *e)
+static bool names_expert(const struct applying *ap, const char *name)
 {
-	STRV_AUTO names = {0};
-	if (!ap->a->has_experts)
-		return 0;
-	if (expert_names(ap->st, &names, e) < 0)
-		return -1;
-	for (size_t i = 0; i < names.n; i++) {
-		EXPERT_AUTO x = {0};
-		bool wanted = false;
-		for (size_t k = 0; k < ap->a->nexperts; k++)
-			wanted |= strcmp(ap->a->experts[k].name, names.v[i]) == 0;
-		if (wanted)
-			continue;
-		note(ap, "-", "expert", names.v[i], NULL);
-		if (expert_find(ap->st, names.v[i], &x, e) < 0 || expert_remove(ap->st, &x, e) < 0)
-			return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < ap->a->nexperts; i++)
+		if (strcmp(ap->a->experts[i].name, name) == 0)
+			return true;
+	return false;
 }
 
-static int prune_connections(struct applying *ap, struct err *e)
+static bool names_connection(const struct applying *ap, const char *name)
 {
-	STRV_AUTO names = {0};
-	if (!ap->a->has_connections)
-		return 0;
-	if (conn_names(ap->st, &names, e) < 0)
-		return -1;
-	for (size_t i = 0; i < names.n; i++) {
-		CONN_AUTO c = {0};
-		struct apply_connection none = {.name = names.v[i]};
-		bool wanted = false;
-		for (size_t k = 0; k < ap->a->nconnections; k++)
-			wanted |= strcmp(ap->a->connections[k].name, names.v[i]) == 0;
-		if (wanted)
-			continue;
-		if (conn_find(ap->st, names.v[i], &c, e) < 0 || revoke_others(ap, &c, &none, e) < 0)
-			return -1;
-		note(ap, "-", "connection", names.v[i], NULL);
-		if (conn_remove(ap->st, &c, e) < 0)
-			return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < ap->a->nconnections; i++)
+		if (strcmp(ap->a->connections[i].name, name) == 0)
+			return true;
+	return false;
 }
 
-static int prune_hosts(struct applying *ap, struct err *e)
+static bool names_host(const struct applying *ap, const char *text)
 {
-	STRV_AUTO texts = {0};
-	STRV_AUTO wanted = {0};
-	if (!ap->a->has_hosts)
-		return 0;
-	for (size_t k = 0; k < ap->a->nhosts; k++)
-		if (add_canonical(&wanted, ap->a->hosts[k].host, e) < 0)
-			return -1;
-	if (host_texts(ap->st, &texts, e) < 0)
-		return -1;
-	for (size_t i = 0; i < texts.n; i++) {
-		BOUND_HOST_AUTO h = {0};
-		if (strv_has(&wanted, texts.v[i]))
-			continue;
-		note(ap, "-", "host", texts.v[i], NULL);
-		if (host_find(ap->st, texts.v[i], &h, e) < 0 || host_remove(ap->st, &h, e) < 0)
-			return -1;
-	}
-	return 0;
+	return json_object_get(ap->seen, text) != NULL;
 }
 
-static int prune_credentials(struct applying *ap, struct err *e)
+static int remove_expert(struct applying *ap, const char *name, struct err *e)
 {
-	STRV_AUTO names = {0};
+	EXPERT_AUTO x = {0};
+	return expert_find(ap->st, name, &x, e) < 0 ? -1 : expert_remove(ap->st, &x, e);
+}
+
+static int remove_connection(struct applying *ap, const char *name, struct err *e)
+{
+	CONN_AUTO c = {0};
+	const struct apply_connection without_grants = {0};
+	if (conn_find(ap->st, name, &c, e) < 0 || revoke_others(ap, &c, &without_grants, e) < 0)
+		return -1;
+	return conn_remove(ap->st, &c, e);
+}
+
+static int remove_host(struct applying *ap, const char *text, struct err *e)
+{
+	BOUND_HOST_AUTO h = {0};
+	return host_find(ap->st, text, &h, e) < 0 ? -1 : host_remove(ap->st, &h, e);
+}
+
+static int remove_credential(struct applying *ap, const char *name, struct err *e)
+{
 	struct cred c;
-	if (!ap->a->has_credentials)
-		return 0;
-	if (cred_names(ap->st, &names, e) < 0)
-		return -1;
-	for (size_t i = 0; i < names.n; i++) {
-		if (names_credential(ap->a, names.v[i]))
+	return cred_find(ap->st, name, &c, e) < 0 ? -1 : cred_remove(ap->st, &c, e);
+}
+
+/* Users before what they use. What the file has no section of is left alone. */
+static int prune(struct applying *ap, struct err *e)
+{
+	const struct applyfile *a = ap->a;
+	const struct {
+		bool has;
+		const char *kind;
+		int (*names)(struct state *, struct strv *, struct err *);
+		bool (*kept)(const struct applying *, const char *);
+		int (*remove)(struct applying *, const char *, struct err *);
+	} kinds[] = {
+		{a->has_experts, "expert", expert_names, names_expert, remove_expert},
+		{a->has_connections, "connection", conn_names, names_connection, remove_connection},
+		{a->has_hosts, "host", host_texts, names_host, remove_host},
+		{a->has_credentials, "credential", cred_names, names_credential, remove_credential},
+	};
+	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+		STRV_AUTO names = {0};
+		if (!kinds[k].has)
 			continue;
-		note(ap, "-", "credential", names.v[i], NULL);
-		if (cred_find(ap->st, names.v[i], &c, e) < 0 || cred_remove(ap->st, &c, e) < 0)
+		if (kinds[k].names(ap->st, &names, e) < 0)
 			return -1;
+		for (size_t i = 0; i < names.n; i++) {
+			if (kinds[k].kept(ap, names.v[i]))
+				continue;
+			if (kinds[k].remove(ap, names.v[i], e) < 0)
+				return -1;
+			note(ap, "-", kinds[k].kind, names.v[i], NULL);
+		}
 	}
 	return 0;
 }
@@ -557,12 +553,7 @@ static int make_all(struct applying *ap, struct err *e)
 		r = apply_expert(ap, &a->experts[i], e);
 	for (size_t i = 0; r == 0 && i < a->nconnections; i++)
 		r = apply_connection(ap, &a->connections[i], e);
-	if (r < 0 || !ap->o->prune)
-		return r;
-	/* Users before what they use. */
-	if (prune_experts(ap, e) < 0 || prune_connections(ap, e) < 0 || prune_hosts(ap, e) < 0)
-		return -1;
-	return prune_credentials(ap, e);
+	return r == 0 && ap->o->prune ? prune(ap, e) : r;
 }
 
 int apply_file(struct state *st, const struct applyfile *a, const struct apply_options *o,

@@ -62,24 +62,18 @@ static int expert(struct state *st, const char *name, json_t *o, struct err *e)
 	json_object_set_new(o, "published", json_boolean(x.published));
 	if (expert_load_hosts(st, &draft, e) < 0)
 		return -1;
-	for (size_t i = 0; i < draft.nhosts; i++) {
-		char text[HOST_TEXT_MAX];
-		host_text(&draft.hosts[i].host, text);
-		json_array_append_new(hosts, json_string(text));
-	}
+	for (size_t i = 0; i < draft.nhosts; i++)
+		json_array_append_new(hosts, host_json(&draft.hosts[i].host));
 	return 0;
 }
 
 static int connection(struct state *st, const char *name, json_t *o, struct err *e)
 {
 	CONN_AUTO c = {0};
-	json_t *hosts = json_array();
 	if (conn_find(st, name, &c, e) < 0)
 		return -1;
 	put_text(o, "name", c.name);
-	json_object_set_new(o, "hosts", hosts);
-	for (size_t i = 0; i < c.hosts.n; i++)
-		json_array_append_new(hosts, json_string(c.hosts.v[i]));
+	json_object_set_new(o, "hosts", json_texts(&c.hosts));
 	put_text(o, "env", c.env);
 	put_text(o, "auth", c.auth);
 	put_route(o, &c.route, false);

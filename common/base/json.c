@@ -50,6 +50,14 @@ json_t *json_text_or_null(const char *s)
 	return s ? json_text(s, strlen(s)) : json_null();
 }
 
+json_t *json_texts(const struct strv *texts)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < texts->n; i++)
+		json_array_append_new(a, json_text_or_null(texts->v[i]));
+	return a;
+}
+
 const char *json_text_of(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));

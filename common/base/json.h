@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/strv.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,6 +24,8 @@ void json_to_buf(const json_t *j, struct buf *b);
 json_t *json_text(const char *p, size_t n);
 /* As json_text() of a C string, or null for NULL. */
 json_t *json_text_or_null(const char *s);
+/* An array of texts, as json_text() has each. */
+json_t *json_texts(const struct strv *texts);
 /* A member's text, "" where it has none; owned by the object. */
 const char *json_text_of(const json_t *o, const char *key);
 /* A member's whole number, 0 where it has none. */

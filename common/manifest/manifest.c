@@ -366,14 +366,6 @@ int manifest_parse(struct manifest *m, const char *path_for_messages, const void
 
 /* --- snapshots --- */
 
-static json_t *strings_to_json(const struct strv *sv)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < sv->n; i++)
-		json_array_append_new(list, json_string(sv->v[i]));
-	return list;
-}
-
 static json_t *tool_to_json(const struct manifest_tool *t)
 {
 	return json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:i, s:I, s:i}", "name", t->name,
@@ -391,9 +383,8 @@ json_t *manifest_to_json(const struct manifest *m)
 			return NULL;
 		}
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o*}", "name", m->name, "description",
-		m->description, "tools", tools, "hosts", strings_to_json(&m->hosts), "ignore",
-		strings_to_json(&m->ignore), "private",
-		m->private.n ? strings_to_json(&m->private) : NULL);
+		m->description, "tools", tools, "hosts", json_texts(&m->hosts), "ignore",
+		json_texts(&m->ignore), "private", m->private.n ? json_texts(&m->private) : NULL);
 }
 
 static int damaged(struct err *e, const char *field)

@@ -224,14 +224,6 @@ static int take_outputs(struct going *g, struct yield *y)
 
 /* ---- the record ---------------------------------------------------------------------------- */
 
-static json_t *words_json(const struct strv *sv)
-{
-	json_t *a = json_array();
-	for (size_t i = 0; i < sv->n; i++)
-		json_array_append_new(a, json_text_or_null(sv->v[i]));
-	return a;
-}
-
 static json_t *egress_json(const struct gate_summary *s)
 {
 	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "requests", (json_int_t)s->requests,
@@ -251,7 +243,7 @@ static json_t *detail_json(const struct going *g, const struct yield *y)
 		r->start_ms, "tool", r->ms - r->start_ms, "collect",
 		(json_int_t)(clock_mono_ms() - g->over), "egress",
 		egress_json(&g->reply.report.summary), "log_truncated", (int)r->log_truncated,
-		"scratch", (json_int_t)r->scratch, "leaks", words_json(&g->leaks));
+		"scratch", (json_int_t)r->scratch, "leaks", json_texts(&g->leaks));
 }
 
 /* Of /scratch: from here on its owner should know. */
@@ -372,7 +364,7 @@ void finish_missing(struct going *g)
 	g->out->ms = clock_mono_ms() - g->begun;
 	struct run_end end = {.status = RUN_MISSING_KEY,
 		.reason = buf_str(&reason),
-		.detail = json_pack("{s:o}", "missing", words_json(&g->out->missing)),
+		.detail = json_pack("{s:o}", "missing", json_texts(&g->out->missing)),
 		.ms = g->out->ms,
 		.log = "",
 		.input = g->input,
@@ -435,7 +427,7 @@ void run_envelope(const struct run_outcome *o, struct buf *b)
 	add_member(b, "artifacts", files_json(o));
 	add_member(b, "withheld", withheld_json(o));
 	if (o->missing.n)
-		add_member(b, "missing", words_json(&o->missing));
+		add_member(b, "missing", json_texts(&o->missing));
 	add_member(b, "ms", json_integer(o->ms));
 	buf_addc(b, '}');
 }

@@ -203,6 +203,13 @@ static void add_if(json_t *flags, bool so, const char *word)
 		json_array_append_new(flags, json_string(word));
 }
 
+json_t *host_json(const struct host *h)
+{
+	char text[HOST_TEXT_MAX];
+	host_text(h, text);
+	return json_string(text);
+}
+
 json_t *host_flags(const struct host *h, bool bound)
 {
 	const struct route *r = &h->route;

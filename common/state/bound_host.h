@@ -42,6 +42,8 @@ int host_remove(struct state *st, const struct bound_host *h, struct err *e);
 /* c NULL clears. */
 int host_bind(struct state *st, const struct bound_host *h, const struct cred *c, struct err *e);
 /* "! wildcard", "! allow-private", "! plain", "! connect-to ADDR:PORT" and "own CA". */
+/* Its text. */
+json_t *host_json(const struct host *h);
 json_t *host_flags(const struct host *h, bool bound);
 /*
  * Appends what a buyer is asked to agree to for a host of this text: "TEXT FLAG...". What is stored

@@ -169,12 +169,9 @@ static int put_hosts(struct state *st, int64_t id, const struct strv *hosts, str
 static json_t *detail_of(const struct conn *c)
 {
 	const struct route *r = &c->route;
-	json_t *hosts = json_array();
-	for (size_t i = 0; i < c->hosts.n; i++)
-		json_array_append_new(hosts, json_string(c->hosts.v[i]));
-	return json_pack("{s:o,s:s,s:s,s:b,s:s?,s:b}", "hosts", hosts, "env", c->env, "auth",
-		c->auth, "allow_private", (int)r->allow_private, "connect_to", r->connect_to, "ca",
-		r->ca != NULL);
+	return json_pack("{s:o,s:s,s:s,s:b,s:s?,s:b}", "hosts", json_texts(&c->hosts), "env",
+		c->env, "auth", c->auth, "allow_private", (int)r->allow_private, "connect_to",
+		r->connect_to, "ca", r->ca != NULL);
 }
 
 static int put_row(struct state *st, const struct conn *c, struct err *e)

@@ -118,14 +118,12 @@ static int create_rows(
 		return -1;
 	for (size_t i = 0; i < m->hosts.n; i++) {
 		BOUND_HOST_AUTO h = {0};
-		char text[HOST_TEXT_MAX];
 		bool changed;
 		if (host_find(st, m->hosts.v[i], &h, e) < 0)
 			return err_wrap(e, "%s/%s: hosts", dir, MANIFEST_FILE);
 		if (put_attachment(st, id, h.id, true, &changed, e) < 0)
 			return -1;
-		host_text(&h.host, text);
-		json_array_append_new(hosts, json_string(text));
+		json_array_append_new(hosts, host_json(&h.host));
 	}
 	return 0;
 }

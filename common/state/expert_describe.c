@@ -32,13 +32,11 @@ static json_t *hosts_json(const struct expert_view *v)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < v->nhosts; i++) {
-		char text[HOST_TEXT_MAX];
 		const struct bound_host *h = &v->hosts[i];
-		host_text(&h->host, text);
-		json_array_append_new(a,
-			json_pack("{s:s,s:s?,s:o,s:s}", "host", text, "injects", h->credential_name,
-				"flags", host_flags(&h->host, h->credential != 0), "note",
-				h->credential ? "" : "egress only"));
+		json_array_append_new(a, json_pack("{s:o,s:s?,s:o,s:s}", "host",
+						 host_json(&h->host), "injects", h->credential_name,
+						 "flags", host_flags(&h->host, h->credential != 0),
+						 "note", h->credential ? "" : "egress only"));
 	}
 	return a;
 }

@@ -24,19 +24,12 @@ static json_t *tools_of(const struct manifest *m)
 	return a;
 }
 
-static json_t *text_of(const struct bound_host *h)
-{
-	char text[HOST_TEXT_MAX];
-	host_text(&h->host, text);
-	return json_string(text);
-}
-
 static json_t *hosts_of(const struct expert_view *v)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < v->nhosts; i++)
 		json_array_append_new(
-			a, json_pack("{s:o,s:o}", "host", text_of(&v->hosts[i]), "flags",
+			a, json_pack("{s:o,s:o}", "host", host_json(&v->hosts[i].host), "flags",
 				   host_flags(&v->hosts[i].host, v->hosts[i].credential != 0)));
 	return a;
 }
@@ -55,7 +48,7 @@ static json_t *keys_of(const struct expert_view *v)
 			hosts = json_array();
 			json_object_set_new(by_name, h->credential_name, hosts);
 		}
-		json_array_append_new(hosts, text_of(h));
+		json_array_append_new(hosts, host_json(&h->host));
 	}
 	json_object_foreach(by_name, name, hosts)
 		json_array_append_new(a, json_pack("{s:s,s:O}", "name", name, "hosts", hosts));

@@ -1,6 +1,7 @@
 #include "state/backup.h"
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "state/copy.h"
 #include "state/db.h"
 #include "state/keyfile.h"
@@ -70,12 +71,10 @@ static int rows_of(
 	*ids = NULL;
 	*n = 0;
 	while ((r = query_step(q, e)) > 0) {
-		if (*n == room) {
-			int64_t *more = reallocarray(*ids, room = room * 2 + 64, sizeof **ids);
-			if (!more)
-				return err_set(e, ERR_FAIL, "out of memory");
-			*ids = more;
-		}
+		int64_t *more = grow(*ids, *n, &room, sizeof **ids);
+		if (!more)
+			return err_set(e, ERR_FAIL, "out of memory");
+		*ids = more;
 		(*ids)[(*n)++] = col_int(q, 0);
 	}
 	return r;

@@ -237,11 +237,8 @@ int expert_publish(struct state *st, const struct expert_view *v, const json_t *
 		return -1;
 	int r = put_all(st, v, findings, verdict, forced, version, e);
 	json_t *hosts = json_array();
-	for (size_t i = 0; i < v->nhosts; i++) {
-		char text[HOST_TEXT_MAX];
-		host_text(&v->hosts[i].host, text);
-		json_array_append_new(hosts, json_string(text));
-	}
+	for (size_t i = 0; i < v->nhosts; i++)
+		json_array_append_new(hosts, host_json(&v->hosts[i].host));
 	return state_finish(st, r, "expert publish", v->name,
 		json_pack("{s:i,s:s,s:b,s:o}", "version", *version, "status", verdict, "forced",
 			(int)forced, "hosts", hosts),
