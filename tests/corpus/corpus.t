@@ -286,17 +286,16 @@ class Corpus(T):
 
 
 def table(cases):
-    verdicts, ends = ("green", "amber", "red"), ("runs", "fails")
     print(f"{'verdict':10}{'runs':>8}{'fails':>8}{'agree':>8}")
-    for verdict in verdicts:
+    for verdict in ("green", "amber", "red"):
         of = [c for c in cases if c.status == verdict]
         fails = sum(c.fails for c in of)
         print(f"{verdict:10}{len(of) - fails:8}{fails:8}{sum(c.agrees() for c in of):8}")
+    apart = [c for c in cases if not c.agrees()]
     print(f"{len({c.expert.name for c in cases})} experts, {len(cases)} times with all keys or without one; "
-          f"{sum(not c.agrees() for c in cases)} disagree")
-    for c in cases:
-        if not c.agrees():
-            print(f"  {c.name}: {c.status}, and {ends[c.fails]}")
+          f"{len(apart)} disagree")
+    for c in apart:
+        print(f"  {c.name}: {c.status}, and {'fails' if c.fails else 'runs'}: {c.todo or 'not known yet'}")
 
 
 def check(t, experts):
