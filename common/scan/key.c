@@ -138,6 +138,8 @@ static struct var *named_var(struct at *at, struct node *n)
 	}
 	for (int i = 0; v && i < MAX_DEPTH; i++) {
 		struct binding *b = key_only(v);
+		if (v->scope && v->scope->open)
+			return NULL;
 		if (!b || b->kind != BIND_IMPORT)
 			return v;
 		if (b->stmt->kind != S_IMPORTFROM || b->found->where != IMPORT_INSIDE)
@@ -149,9 +151,21 @@ static struct var *named_var(struct at *at, struct node *n)
 
 static struct var *class_var(struct at *at, struct node *n);
 
+static bool keeps_class(struct scan *s, struct node *n, struct scope *scope)
+{
+	if (n->kind == E_CALL)
+		n = n->call.func;
+	return value_of(s, n, scope, NULL).bits & VAL_KEEPS_CLASS;
+}
+
+/* Or decorators, which may give another class. */
 static bool has_bases(struct scan *s, const struct binding *b)
 {
-	struct seq args = b->node->cls.args;
+	struct seq args = b->node->cls.args, decorators = b->node->cls.decorators;
+
+	for (uint32_t i = 0; i < decorators.n; i++)
+		if (!keeps_class(s, decorators.v[i], b->scope))
+			return true;
 
 	return b->node->cls.keywords.n || args.n > 1 ||
 	       (args.n && !scope_is_builtin(s, b->scope, args.v[0], SYM_object));
@@ -174,10 +188,20 @@ static struct var *class_var(struct at *at, struct node *n)
 	at->nesting++;
 	struct node *cls = named_class(at, n->attr.value);
 	at->nesting--;
-	return cls ? scope_own(cls->cls.scope, n->attr.name) : NULL;
+	return cls && !cls->cls.scope->open ? scope_own(cls->cls.scope, n->attr.name) : NULL;
 }
 
 static struct elements elements(struct at *at, struct node *n);
+
+/*
+ * Whether a container that a variable is bound to may be changed by another name, or by what it is
+ * passed to. That is only looked for once a key depends on it: in two more walks.
+ */
+static bool may_change(struct scan *s, const struct var *v)
+{
+	s->container_asked = true;
+	return v->flags & VAR_PASSED;
+}
 
 /* The display that a name stands for, if nothing changes it in place. */
 static struct elements named_elements(struct at *at, struct node *n)
@@ -192,6 +216,8 @@ static struct elements named_elements(struct at *at, struct node *n)
 		at->depth >= MAX_DEPTH)
 		return (struct elements){0};
 	if (n->kind == E_NAME && n->op == NAME_PLAIN && n->name->mutated)
+		return (struct elements){0};
+	if (b->node->kind != E_TUPLE && may_change(at->s, v))
 		return (struct elements){0};
 	struct at there = {at->s, b->scope, b->loop, at->depth + 1, at->nesting};
 	return elements(&there, b->node);
@@ -298,6 +324,10 @@ static struct texts fresh_values(struct at *from, const struct binding *b)
 /* Kept: loops over one another's variables would need time exponential in their number. */
 static struct texts binding_values(struct at *from, struct binding *b)
 {
+	if (b->keys_epoch != from->s->epoch) {
+		b->keys_state = KEYS_NEW;
+		b->keys_epoch = from->s->epoch;
+	}
 	if (b->keys_state == KEYS_BUSY)
 		return unknown();
 	if (b->keys_state == KEYS_NEW) {

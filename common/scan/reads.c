@@ -377,8 +377,66 @@ static struct val visit_callee(struct here *h, struct node *n, bool *known)
 	return value_of_attr(h->s, f, base);
 }
 
+/* What may be changed by what it is passed to. */
+static void note_passed(struct here *h, struct node *n)
+{
+	struct var *v = n->kind == E_NAME || n->kind == E_ATTR
+				? key_named_var(h->s, n, h->scope, h->loop)
+				: NULL;
+
+	if (!v || v->flags & VAR_PASSED)
+		return;
+	v->flags |= VAR_PASSED;
+	h->s->changed = true;
+}
+
+/* Functions that are known to change nothing that they are given. */
+static bool changes_nothing(struct here *h, struct node *call)
+{
+	struct node *f = call->call.func;
+
+	if (f->kind == E_ATTR &&
+		(f->attr.name->known == SYM_join ||
+			(f->attr.name->known == SYM_dumps && f->attr.value->kind == E_NAME)))
+		return true;
+	switch (builtin_name(h, f)) {
+	case SYM_len:
+	case SYM_sorted:
+	case SYM_tuple:
+	case SYM_list:
+	case SYM_set:
+	case SYM_frozenset:
+	case SYM_dict:
+	case SYM_any:
+	case SYM_all:
+	case SYM_enumerate:
+	case SYM_zip:
+	case SYM_iter:
+	case SYM_print:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* name = container: what changes it by that name changes the container. */
+static void note_renamed(struct here *h, struct node *target, struct node *value)
+{
+	const struct sym *name = target->kind == E_ATTR ? target->attr.name : NULL;
+	struct var *v = NULL;
+
+	if (target->kind == E_NAME && target->op == NAME_PLAIN) {
+		name = target->name;
+		v = scope_lookup(h->s, h->scope, name);
+	}
+	if (name && (name->mutated || (v && v->flags & VAR_PASSED)))
+		note_passed(h, value);
+}
+
 static void pass(struct here *h, struct node *call, struct node *arg)
 {
+	if (h->s->containers && !changes_nothing(h, call))
+		note_passed(h, arg);
 	uint32_t ours = visit(h, arg).bits & VAL_OURS;
 
 	if (ours && (ours != VAL_DICT || !helper_takes_keys(h, call, arg)))
@@ -697,6 +755,8 @@ static void assign_all(struct here *h, struct node *value, struct node **targets
 		}
 		return;
 	}
+	for (uint32_t i = 0; h->s->containers && i < n; i++)
+		note_renamed(h, targets[i], value);
 	if (taken && value->kind == E_CALL)
 		value->mark = true;
 	if (taken && n == 1 && copy_is_followed(h, targets[0], value))
@@ -1046,6 +1106,8 @@ void reads_collect(struct scan *s)
 		if (f->parsed)
 			body(&h, f->body);
 	}
+	if (s->container_asked && (s->reads.n || s->dynamics.n) && s->round < 2)
+		s->containers = s->changed = true;
 	if (s->changed)
 		helper_pass_on(s);
 }

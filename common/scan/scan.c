@@ -172,7 +172,9 @@ int scan_resolve(struct scan *s, struct err *e)
 	module_index(s);
 	build_scopes(s);
 	imports_collect(s);
+	bound_elsewhere(s);
 	do {
+		s->epoch++;
 		value_settle(s);
 		leave_find_demands(s);
 		reads_collect(s);

@@ -81,7 +81,7 @@ struct var *scope_own(const struct scope *scope, const struct sym *name)
 	}
 }
 
-static struct var *declare(struct walk *w, struct scope *scope, const struct sym *name)
+static struct var *declare(struct scan *s, struct scope *scope, const struct sym *name)
 {
 	struct scan_file *f = scope->file;
 	struct var *v = scope_own(scope, name);
@@ -89,11 +89,11 @@ static struct var *declare(struct walk *w, struct scope *scope, const struct sym
 	if (v)
 		return v;
 	if (f->nvars * 2 >= f->slots)
-		grow_table(w->s, f);
+		grow_table(s, f);
 	uint32_t hash = var_hash(scope, name), at = hash & (f->slots - 1);
 	while (f->slot[at].var)
 		at = (at + 1) & (f->slots - 1);
-	v = arena_alloc(&w->s->arena, sizeof(*v));
+	v = arena_alloc(&s->arena, sizeof(*v));
 	v->sym = name;
 	v->scope = scope;
 	f->slot[at] = (struct var_slot){hash, v};
@@ -149,9 +149,9 @@ static bool is_promising(const struct binding *b)
 	}
 }
 
-static void attach(struct walk *w, struct var *v, const struct binding *b)
+static void attach(struct scan *s, struct var *v, const struct binding *b)
 {
-	struct binding *copy = arena_alloc(&w->s->arena, sizeof(*copy));
+	struct binding *copy = arena_alloc(&s->arena, sizeof(*copy));
 
 	*copy = *b;
 	copy->next = v->bindings;
@@ -159,8 +159,34 @@ static void attach(struct walk *w, struct var *v, const struct binding *b)
 	v->count++;
 	if (!is_promising(copy))
 		return;
-	VEC_GROW(&w->s->arena, w->s->work);
-	w->s->work.v[w->s->work.n++] = (struct work){v, copy};
+	VEC_GROW(&s->arena, s->work);
+	s->work.v[s->work.n++] = (struct work){v, copy};
+}
+
+void scope_bind_more(
+	struct scan *s, struct scope *scope, const struct sym *name, const struct binding *b)
+{
+	attach(s, declare(s, scope, name), b);
+}
+
+static void note_stored(struct walk *w, struct node *n, struct node *value)
+{
+	VEC_GROW(&w->s->arena, w->s->stored);
+	w->s->stored.v[w->s->stored.n++] = (struct stored){n, value, w->scope, w->loop};
+}
+
+/* m.x = ...: binds in m if that is a module. */
+static void note_attr_stored(struct walk *w, struct node *t, struct node *value)
+{
+	struct node *base = t->attr.value;
+
+	if (base->kind != E_NAME || base->op != NAME_PLAIN)
+		return;
+	struct var *v = scope_own(w->scope, base->name);
+	if (!v)
+		v = scope_own(w->file->scope, base->name);
+	if (v && v->bindings && v->bindings->kind == BIND_IMPORT)
+		note_stored(w, t, value);
 }
 
 /* From here on, the text directly in this body means something else by EV_KEYS. */
@@ -170,7 +196,7 @@ static void new_keys(struct walk *w, const struct binding *b)
 
 	v->sym = w->s->syms.known[SYM_EV_KEYS];
 	v->scope = w->scope;
-	attach(w, v, b);
+	attach(w->s, v, b);
 	if (w->scope->kind == SCOPE_CLASS)
 		w->class_keys = v;
 	else
@@ -194,7 +220,7 @@ static void bind(struct walk *w, const struct sym *name, struct binding b)
 		if (to->kind == SCOPE_CLASS)
 			return;
 	}
-	attach(w, declare(w, to, name), &b);
+	attach(w->s, declare(w->s, to, name), &b);
 }
 
 static void bind_other(struct walk *w, const struct sym *name)
@@ -297,9 +323,12 @@ static void bind_target(struct walk *w, struct node *t, const struct assigned *f
 		break;
 	case E_ATTR:
 		t->attr.name->dot_stored = true;
+		note_attr_stored(w, t, from->value);
 		walk(w, t->attr.value);
 		break;
 	case E_SUBSCRIPT:
+		if (t->sub.value->kind == E_CALL)
+			note_stored(w, t, NULL);
 		mark_mutated(t->sub.value);
 		walk(w, t->sub.value);
 		walk(w, t->sub.index);
@@ -431,6 +460,15 @@ static void note_demand(struct walk *w, struct node *n)
 	w->s->demands.v[w->s->demands.n++] = (struct demand){n, w->scope};
 }
 
+static void note_setattr(struct walk *w, struct node *n)
+{
+	struct node *name = n->call.args.n > 1 ? n->call.args.v[1] : NULL;
+
+	note_stored(w, n, NULL);
+	if (name && name->kind == E_STR)
+		sym_intern(&w->s->syms, name->str.s, name->str.n)->dot_stored = true;
+}
+
 static void walk(struct walk *w, struct node *n)
 {
 	switch (n->kind) {
@@ -463,6 +501,8 @@ static void walk(struct walk *w, struct node *n)
 	case E_CALL:
 		if (n->call.func->kind == E_ATTR && mutates(n->call.func->attr.name))
 			mark_mutated(n->call.func->attr.value);
+		if (n->call.func->kind == E_NAME && n->call.func->name->known == SYM_setattr)
+			note_setattr(w, n);
 		ast_each(n, walk_child, w);
 		break;
 	case E_OR:
@@ -503,7 +543,7 @@ static void walk_annotated(struct walk *w, struct node *n)
 		ast_each(t, walk_child, w);
 	} else if (n->flags & NODE_SIMPLE &&
 		   !(is_keys(w, t->name) && w->scope->kind == SCOPE_CLASS)) {
-		declare(w, w->scope, t->name);
+		declare(w->s, w->scope, t->name);
 	}
 }
 
@@ -529,7 +569,7 @@ static void walk_delete(struct walk *w, struct node *t)
 		}
 		if (is_keys(w, t->name) && w->scope->kind == SCOPE_MODULE && w->direct)
 			w->module_keys = &w->s->keys_builtin;
-		declare(w, w->scope, t->name);
+		declare(w->s, w->scope, t->name);
 		break;
 	case E_TUPLE:
 	case E_LIST:
@@ -719,7 +759,7 @@ static void walk_names(struct walk *w, struct node *n)
 	if (w->scope->kind == SCOPE_MODULE)
 		return;
 	for (uint32_t i = 0; i < n->names.n; i++)
-		declare(w, w->scope, n->names.v[i])->flags |=
+		declare(w->s, w->scope, n->names.v[i])->flags |=
 			n->kind == S_GLOBAL ? VAR_GLOBAL : VAR_NONLOCAL;
 }
 
@@ -840,6 +880,19 @@ static struct var *member(struct scan *s, const struct module *m, const struct s
 		v = member(s, star->module, name);
 		if (v)
 			return v;
+	}
+	return NULL;
+}
+
+struct module *scope_star_source(struct scan *s, const struct scope *top, const struct sym *name)
+{
+	s->nsearches++;
+	for (struct star *star = top->stars; star; star = star->next) {
+		if (!star->module || !star->module->file || star->module->file->scope == top ||
+			!star->module->file->scope || !all_has(s, star->module, name))
+			continue;
+		if (member(s, star->module, name))
+			return star->module;
 	}
 	return NULL;
 }

@@ -45,6 +45,7 @@ enum value_bits {
 	VAL_COLLECTIONS = 1 << 27,
 	VAL_CHAINMAP = 1 << 28,
 	VAL_ATTRGETTER = 1 << 29,
+	VAL_KEEPS_CLASS = 1 << 30, /* decorators that give the class back */
 };
 
 enum item_kind { ITEM_MODULE, ITEM_GETTER, ITEM_OUTSIDE };
@@ -88,7 +89,8 @@ struct scope {
 	struct node *node;	/* the S_FUNC, E_LAMBDA or S_CLASS that it is of */
 	struct sym *name;	/* what that function is bound to */
 	struct helper *helper;	/* if it is one */
-	uint32_t seen;		/* by the search through those that has this number */
+	bool open;     /* names of it that are not known are bound by setattr() and the like */
+	uint32_t seen; /* by the search through those that has this number */
 };
 
 /* A parameter of a function that a read in it has as its key. */
@@ -170,12 +172,14 @@ struct binding {
 		struct var *before; /* BIND_STAR */
 	};
 	uint32_t number;
-	enum keys_state keys_state;
+	uint8_t keys_state; /* enum keys_state */
+	uint8_t keys_epoch; /* that this is of */
 	struct texts *keys; /* what a key that names it may be, once that was asked for */
 	struct binding *next;
 };
 
 enum var_flags {
+	VAR_PASSED = 64, /* what it is may be changed elsewhere */
 	VAR_GLOBAL = 1,
 	VAR_NONLOCAL = 2,
 	/* what the walk over the code has seen done with it */
@@ -238,6 +242,14 @@ struct scan_file {
 };
 
 /* An 'if', an 'or' or an assertion that may give up without a value, where it is. */
+/* A target, or a call of setattr(), that binds in another scope. */
+struct stored {
+	struct node *node;  /* E_ATTR, E_SUBSCRIPT of globals(), E_CALL */
+	struct node *value; /* NULL if not known */
+	struct scope *scope;
+	struct loop *loop;
+};
+
 struct demand {
 	struct node *node;
 	struct scope *scope;
@@ -261,6 +273,10 @@ struct scan {
 	bool copies;  /* there are some */
 	bool changed; /* this round found what makes another necessary */
 	VEC(struct demand) demands;
+	VEC(struct stored) stored;
+	uint8_t epoch; /* of what keys may be; names may get more bindings */
+	bool container_asked,
+		containers;	 /* whether keys hang on what may change them; it is sought */
 	VEC(struct work) work;	 /* bindings whose value may be one of enum value_bits */
 	struct var keys_builtin; /* EV_KEYS where nothing shadows it */
 	VEC(struct scan_read) reads;
@@ -307,6 +323,15 @@ struct var *scope_member(struct scan *s, const struct module *m, const struct sy
 /* Whether a name is a builtin's here. */
 bool scope_is_builtin(
 	struct scan *s, struct scope *scope, const struct node *n, enum sym_known which);
+
+/* One more binding, of a variable that may be new. */
+void scope_bind_more(
+	struct scan *s, struct scope *scope, const struct sym *name, const struct binding *b);
+/* The module that a name comes from by one of a module's 'import *'; NULL if none. */
+struct module *scope_star_source(struct scan *s, const struct scope *top, const struct sym *name);
+
+/* bound.c */
+void bound_elsewhere(struct scan *s);
 
 /* value.c */
 void value_settle(struct scan *s);

@@ -36,7 +36,9 @@ struct sym {
 	X(discard) X(popitem) X(difference_update) X(intersection_update) \
 	X(symmetric_difference_update) X(__all__) X(__debug__) X(__class__) \
 	X(__future__) X(all) X(any) X(exit) X(quit) X(_exit) X(set) X(frozenset) X(__init__) X(cache) X(lru_cache) X(copy) X(dict) X(ChainMap) X(object) X(attrgetter) \
-	X(f_builtins) X(f_globals) X(f_locals)
+	X(f_builtins) X(f_globals) X(f_locals) X(setattr) X(enumerate) \
+	X(zip) X(iter) X(print) X(join) X(dumps) X(list) X(tuple) X(sorted) X(dataclass) \
+	X(total_ordering) X(final) X(runtime_checkable)
 /* clang-format on */
 
 enum sym_known {

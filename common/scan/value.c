@@ -69,6 +69,7 @@ static struct val outside(struct scan *s, const char *top, size_t n, const char 
 		{"functools", VAL_FUNCTOOLS},
 		{"collections", VAL_COLLECTIONS},
 		{"typing", VAL_TYPING},
+		{"dataclasses", VAL_TYPING},
 		{"typing_extensions", VAL_TYPING},
 	};
 	struct val v = {VAL_OUTSIDE, 1, arena_alloc(&s->arena, sizeof(struct item))};
@@ -95,6 +96,10 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 		return bits(VAL_EXIT);
 	if (module & VAL_FUNCTOOLS && (name->known == SYM_cache || name->known == SYM_lru_cache))
 		return bits(VAL_CACHE);
+	if ((module & VAL_TYPING && (name->known == SYM_final || name->known == SYM_dataclass ||
+					    name->known == SYM_runtime_checkable)) ||
+		(module & VAL_FUNCTOOLS && name->known == SYM_total_ordering))
+		return bits(VAL_KEEPS_CLASS);
 	if (module & VAL_COLLECTIONS && name->known == SYM_ChainMap)
 		return bits(VAL_CHAINMAP);
 	if (module & VAL_OPERATOR && name->known == SYM_attrgetter)

@@ -1240,7 +1240,7 @@ import a
 a.KS.append('B')
 ---- K: used without mutation
 KS = ['A']
-len(KS), KS[0], KS.index('A'), KS.copy(), f(KS)
+len(KS), KS[0], KS.index('A'), KS.copy(), sorted(KS)
 for k in KS: EV_KEYS[k] #: R:A
 ---- K: class attributes
 class C:

@@ -96,6 +96,13 @@ CASES = [
     ("many attributes that hold it", "class C:\n def __init__(self):\n" + "".join(f"  self.a{i} = EV_KEYS\n" for i in range(20000))
      + " def f(self):\n" + "".join(f"  self.a{i}['A']\n" for i in range(20000)),
      "class C:\n def f(self):\n  self.a = EV_KEYS\n  self.a['A']"),
+    ("many names by star imports", {**{f"m{i}.py": "".join(f"a{k} = 1\n" for k in range(40)) + "".join(f"from m{k} import *\n" for k in range(40))
+                                     for i in range(40)}, "tool.py": "from m0 import *\nEV_KEYS[a0]"},
+     {"m.py": "K = 'A'", "tool.py": "from m import *\nEV_KEYS[K]"}),
+    ("containers that are passed on", "".join(f"a{i} = a{i + 1}\nf(a{i})\n" for i in range(30000)) + "a30000 = ['A']\nfor k in a0: EV_KEYS[k]\n",
+     "a = ['A']\nlen(a)\nfor k in a: EV_KEYS[k]"),
+    ("attributes set by name", "import m\n" + "".join(f"setattr(m, 'a{i}', 1)\nm.b{i} = 1\nglobals()['c{i}'] = 1\n" for i in range(50000)),
+     {"m.py": "K = 'A'\nL = 1", "tool.py": "import m\nsetattr(m, 'L', 1)\nEV_KEYS[m.K]"}),
     ("star imports in circles", stars(30), {"tool.py": "from m import *\nEV_KEYS['A']", "m.py": ""}),
     ("deep packages", {"a/" * 400 + "b.py": "from " + "." * 300 + " import x\nimport " + ".".join(["a"] * 400)},
      {"a/b.py": "from . import x\nEV_KEYS['A']"}),
