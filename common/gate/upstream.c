@@ -6,6 +6,7 @@
 #include "net/addr.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <netinet/in.h>
@@ -17,12 +18,16 @@
 #define ANSWER_HEAD_KB 64
 #define ANSWER_FIELDS 100 /* as http.client takes them */
 #define LOOK_MS 1000	  /* for a client's end behind what it has sent already */
-#define IDLE_MAX 64	  /* handles kept for one row */
+#define KEPT 4		  /* connections of one handle */
+#define SOCKS 16
+#define IDLE_MAX 64 /* handles kept for one row */
 
 /* An easy handle with a multi of its own, so that its connections stay with the row. */
 struct handle {
 	CURLM *multi;
 	CURL *easy;
+	int sock[SOCKS]; /* those opened last, which may be closed by now; 0: none */
+	unsigned nsocks;
 	struct handle *next;
 };
 
@@ -115,7 +120,7 @@ static struct handle *handle_new(void)
 	h->multi = curl_multi_init();
 	h->easy = curl_easy_init();
 	if (h->multi && h->easy) {
-		curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, 4L);
+		curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)KEPT);
 		return h;
 	}
 	if (h->easy)
@@ -165,10 +170,13 @@ struct transfer {
 	bool stopped;	    /* a callback said so */
 	bool addr_refused;  /* at least one address */
 	bool addr_accepted; /* at least one address */
-	bool not_server;    /* the peer's certificate is not one for servers */
-	bool wants_cert;    /* the peer asked for a client's */
-	bool bad_head;	    /* the answer's */
-	const char *why;    /* what was wrong, where it is known so well; static */
+	bool once;	    /* it may not be sent again */
+	bool stale;	    /* the kept connection is not to be trusted; nothing was sent */
+	int sendings;
+	bool not_server; /* the peer's certificate is not one for servers */
+	bool wants_cert; /* the peer asked for a client's */
+	bool bad_head;	 /* the answer's */
+	const char *why; /* what was wrong, where it is known so well; static */
 	/* The answer's head: its bytes, and fields as offsets until it is whole. */
 	struct buf head;
 	struct {
@@ -191,24 +199,37 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 		return CURL_SOCKET_BAD;
 	}
 	t->addr_accepted = true;
-	return socket(a->family, type | SOCK_CLOEXEC, a->protocol);
+	int fd = socket(a->family, type | SOCK_CLOEXEC, a->protocol);
+	t->h->sock[t->h->nsocks++ % SOCKS] = fd;
+	return fd;
+}
+
+static int blame(struct transfer *t, const char *why)
+{
+	t->why = why;
+	return -1;
+}
+
+static int closed_early(struct transfer *t)
+{
+	return blame(t, "the host closed the connection before it answered");
+}
+
+static int head_large(struct transfer *t)
+{
+	return blame(t, "the head of the host's answer is over " LIMIT_TEXT(ANSWER_HEAD_KB) " KB");
 }
 
 /*
  * libcurl asks GnuTLS whether the certificate is valid for the name, not whether it is one for a
- * server: a client's, from the same CA, would do. Called when there is a connection, before
- * anything goes over it.
+ * server: a client's, from the same CA, would do.
  */
-static int before_request(void *arg, char *ip, char *local_ip, int port, int local_port)
+static int look_at_certificate(struct transfer *t)
 {
-	struct transfer *t = arg;
 	struct curl_tlssessioninfo *tls = NULL;
 	unsigned status = 0;
 	gnutls_typed_vdata_st purpose = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
 		.data = (unsigned char *)GNUTLS_KP_TLS_WWW_SERVER};
-	(void)ip, (void)local_ip, (void)port, (void)local_port;
-	if (!t->q->tls || !t->addr_accepted) /* plain, or a kept one, which has been looked at */
-		return CURL_PREREQFUNC_OK;
 	t->not_server = curl_easy_getinfo(t->h->easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK ||
 			!tls || tls->backend != CURLSSLBACKEND_GNUTLS || !tls->internals ||
 			gnutls_certificate_verify_peers(tls->internals, &purpose, 1, &status) < 0 ||
@@ -217,6 +238,47 @@ static int before_request(void *arg, char *ip, char *local_ip, int port, int loc
 		return CURL_PREREQFUNC_ABORT;
 	t->wants_cert = gnutls_certificate_client_get_request_status(tls->internals);
 	return CURL_PREREQFUNC_OK;
+}
+
+static int port_of(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} a = {0};
+	socklen_t n = sizeof a;
+	if (fd <= 0 || getsockname(fd, &a.any, &n) < 0)
+		return -1;
+	return ntohs(a.any.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
+}
+
+/* Nothing has come in since its last answer: neither its end nor what announces it. libcurl does
+ * not tell the connection's socket before there was a request, but its port. */
+static bool is_quiet(const struct handle *h, int local_port)
+{
+	char c;
+	for (size_t i = 0; i < SOCKS; i++)
+		if (port_of(h->sock[i]) == local_port)
+			return recv(h->sock[i], &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+			       (errno == EAGAIN || errno == EWOULDBLOCK);
+	return false;
+}
+
+/* Called when there is a connection, new or kept, before anything goes over it. */
+static int before_request(void *arg, char *ip, char *local_ip, int port, int local_port)
+{
+	struct transfer *t = arg;
+	bool fresh = t->addr_accepted;
+	(void)ip, (void)local_ip, (void)port;
+	if (t->once && t->sendings++) {
+		closed_early(t);
+		return CURL_PREREQFUNC_ABORT;
+	}
+	if (fresh)
+		return t->q->tls ? look_at_certificate(t) : CURL_PREREQFUNC_OK;
+	t->stale = t->once && !is_quiet(t->h, local_port);
+	return t->stale ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 static size_t read_body(char *p, size_t size, size_t n, void *arg)
@@ -254,17 +316,6 @@ static void head_reset(struct transfer *t, const char *line, size_t n)
 	t->phrase = 0;
 	t->phrase_len = http_value_ok(line + at, n - at) ? n - at : 0;
 	buf_add(&t->head, line + at, t->phrase_len);
-}
-
-static int blame(struct transfer *t, const char *why)
-{
-	t->why = why;
-	return -1;
-}
-
-static int head_large(struct transfer *t)
-{
-	return blame(t, "the head of the host's answer is over " LIMIT_TEXT(ANSWER_HEAD_KB) " KB");
 }
 
 /* A line that is no field is left out: some servers do send such, and nobody can rely on it. */
@@ -373,11 +424,11 @@ static long http_version(const struct upstream_request *q)
 }
 
 /*
- * A kept connection may die under a request, and libcurl then sends it again over another. Only
- * what may arrive twice goes that way, and only a body that can be started over: nobody can tell
- * whether the server has acted on what it read before it closed.
+ * A kept connection may die under a request, and libcurl then sends it again over another. That is
+ * only for what may arrive twice, with a body that can be started over: nobody can tell whether the
+ * server has acted on what it read before it closed.
  */
-static bool needs_fresh(const struct upstream_request *q)
+static bool goes_once(const struct upstream_request *q)
 {
 	static const char *const idempotent[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"};
 	for (size_t i = 0; i < sizeof idempotent / sizeof idempotent[0]; i++)
@@ -406,7 +457,6 @@ static int set_rules(struct transfer *t)
 	if (t->u->connect_to)
 		rc |= curl_easy_setopt(c, CURLOPT_CONNECT_TO, t->u->connect_to);
 	rc |= curl_easy_setopt(c, CURLOPT_HTTP_VERSION, http_version(t->q));
-	rc |= curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, (long)needs_fresh(t->q));
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	rc |= curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t);
 	rc |= curl_easy_setopt(c, CURLOPT_PREREQFUNCTION, before_request);
@@ -494,6 +544,11 @@ static enum upstream_end judge_code(struct transfer *t, CURLcode code)
 	if (code != CURLE_OK && t->wants_cert && !t->head.len)
 		blame(t, "the host asks for a client's certificate, and the gate has none");
 	switch (code) {
+	case CURLE_SEND_FAIL_REWIND:
+	case CURLE_GOT_NOTHING:
+		if (!t->why)
+			closed_early(t);
+		return UPSTREAM_BROKEN;
 	case CURLE_OUT_OF_MEMORY: /* what libcurl calls a line of a head over its limit */
 		head_large(t);
 		return UPSTREAM_BROKEN;
@@ -559,18 +614,35 @@ static const char *explain(enum upstream_end end)
 	return "the host's answer is malformed or cut short";
 }
 
+/* Over a kept connection, or else over a new one. 0/-1. */
+static int go(struct transfer *t, enum upstream_end *end)
+{
+	for (int tries = 0; tries == 0 || (tries == 1 && t->stale); tries++) {
+		long fresh = t->stale;
+		t->stale = false;
+		t->sendings = 0;
+		if (curl_easy_setopt(t->h->easy, CURLOPT_FRESH_CONNECT, fresh) != CURLE_OK ||
+			curl_multi_add_handle(t->h->multi, t->h->easy) != CURLM_OK)
+			return -1;
+		*end = transfer(t);
+		curl_multi_remove_handle(t->h->multi, t->h->easy);
+	}
+	return 0;
+}
+
 enum upstream_end upstream_run(
 	struct upstream *u, const struct upstream_request *q, const char **why)
 {
-	struct transfer t = {
-		.q = q, .u = u, .h = handle_take(u), .head.limit = KIB(ANSWER_HEAD_KB)};
+	struct transfer t = {.q = q,
+		.u = u,
+		.h = handle_take(u),
+		.once = goes_once(q),
+		.head.limit = KIB(ANSWER_HEAD_KB)};
 	enum upstream_end end = UPSTREAM_BROKEN;
 	*why = "out of memory";
 	if (!t.h)
 		return end;
-	if (set_up(&t) == 0 && curl_multi_add_handle(t.h->multi, t.h->easy) == CURLM_OK) {
-		end = transfer(&t);
-		curl_multi_remove_handle(t.h->multi, t.h->easy);
+	if (set_up(&t) == 0 && go(&t, &end) == 0) {
 		*why = t.why && end != UPSTREAM_STOPPED ? t.why : explain(end);
 	}
 	/* No option, header or pointer of this request outlives it; the connections do. */

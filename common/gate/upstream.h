@@ -7,8 +7,8 @@
  * kept alive under these rules; never shared between rows, since a kept connection is not judged
  * again. Many threads may use one at once.
  *
- * A request arrives once: what is not idempotent, or has a body that streams, gets a connection of
- * its own, which the requests after it may use.
+ * A request arrives once: what is not idempotent, or has a body that streams, goes over a kept
+ * connection only if there is no sign of that having ended, and is not sent again.
  */
 #ifndef EVCTL_GATE_UPSTREAM_H
 #define EVCTL_GATE_UPSTREAM_H

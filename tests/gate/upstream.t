@@ -136,7 +136,9 @@ def run():
     g.begin(row("api.x.example", ca=ca.pem, connect_to=keep.addr, allow_private=True))
     for _ in range(5):
         g.get("/")
-    eq(len(keep.seen), 1, "five requests of five client connections: one upstream connection")
+        g.get("/", method="POST", body=b"x")
+        g.get("/", method="PUT", body=b"x" * 300000)
+    eq(len(keep.seen), 1, "requests of fifteen client connections: one upstream connection")
     g.end()
     g.begin(row("api.x.example", ca=ca.pem, connect_to=keep.addr, allow_private=True))
     g.get("/")
@@ -149,11 +151,15 @@ def run():
             conn.sendall(echo(got[0], got[1]))
         # and goes without having said so: the next request on this connection finds it closed
         conn.close()
+        gone.append(got)
+    gone = []
     dying = Upstream(ordinary, once)
     g.begin(row("api.x.example", ca=ca.pem, connect_to=dying.addr, allow_private=True))
-    codes = [g.get("/", method=m, body=b).status for m, b in
-             (("GET", b""), ("GET", b""), ("POST", b"x" * 1000), ("POST", b"y" * 1000))]
-    eq(codes, [200] * 4, "a kept connection that died: the request goes over a new one")
+    codes = []
+    for m, b in (("GET", b""), ("GET", b""), ("POST", b"x" * 1000), ("POST", b""), ("PUT", b"z" * 300000), ("PATCH", b"z" * 300000)):
+        codes.append(g.get("/", method=m, body=b).status)
+        until(lambda: len(gone) == len(codes), "the end of the connection", 10)
+    eq(codes, [200] * 6, "a kept connection that died: the request goes over a new one")
     g.end()
 
     # What is not idempotent arrives once, whatever becomes of the connection: this server answers
@@ -179,8 +185,12 @@ def run():
         eq(g.get("/", host=host).status, 200, "a connection that is kept")
         del arrived[:]
         a = g.get("/pay", method=method, body=body, host=host)
-        eq((a.status, arrived), (200, [(method, len(body))]),
-           "a %s of %d bytes after it: answered, and arrives once" % (method, len(body)))
+        eq((a.status, a.gate, arrived), (502, "broken", [(method, len(body))]),
+           "a %s of %d bytes that it dies under: 502, and it arrived once" % (method, len(body)))
+        ok("closed the connection" in a.json()["error"], "as the answer says", a)
+        del arrived[:]
+        eq((g.get("/pay", method=method, body=body, host=host).status, arrived), (200, [(method, len(body))]),
+           "the next goes over a new one")
     eq(g.get("/").status, 200, "a connection that is kept")
     del arrived[:]
     a = g.get("/put", method="PUT", body=b"x" * 1000)
@@ -217,8 +227,8 @@ def run():
     for body in (b"", b"x" * 1000):
         eq(g.get("/").status, 200, "a connection that is kept")
         del arrived[:]
-        eq((g.get("/pay", method="POST", body=body).status, arrived), (200, ["POST"]),
-           "HTTP/2: a POST of %d bytes after a GET arrives once" % len(body))
+        eq((g.get("/pay", method="POST", body=body).status, arrived), (502, ["POST"]),
+           "HTTP/2: a POST of %d bytes that it dies under arrives once" % len(body))
     del arrived[:]
     codes = [g.get("/").status, g.get("/").status]
     ok(len(arrived) > 2, "as a GET need not", (codes, arrived))
