@@ -65,7 +65,7 @@ static void check_beside(const char *dir, bool fix, json_t *rows, json_t *fixed)
 		struct stat st;
 		char is[64], mend[4300];
 		if (!path || lstat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
-			(st.st_mode & 0677) == 0600)
+			(st.st_mode & 0600) == 0600)
 			continue;
 		bool ok = fix && chmod(path, 0600) == 0;
 		if (ok)

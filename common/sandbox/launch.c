@@ -54,6 +54,7 @@ enum step {
 	STEP_OK,
 	STEP_IDENTITY,
 	STEP_MAPS,
+	STEP_NAME,
 	STEP_LOOPBACK,
 	STEP_LISTEN,
 	STEP_PRIVATE,
@@ -161,6 +162,14 @@ static void take_identity(const struct launch_helper *h)
 		give_up(STEP_IDENTITY);
 	if (prctl(PR_SET_DUMPABLE, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		give_up(STEP_IDENTITY);
+}
+
+/* bwrap gives the sandbox a host name; of the other one it would keep a copy. */
+static void leave_domain(void)
+{
+	static const char none[] = "(none)";
+	if (setdomainname(none, sizeof none - 1) < 0)
+		give_up(STEP_NAME);
 }
 
 static void loopback_up(void)
@@ -523,6 +532,7 @@ static _Noreturn void run_helper(const struct launch_helper *h)
 	take_identity(h);
 	make_stage(h->spec);
 	hand_out_stage();
+	leave_domain();
 	loopback_up();
 	unsigned n = make_listeners(h->spec, fds);
 	mount_system(h->spec->mounts);
@@ -547,6 +557,7 @@ static int explain(const struct report *r, struct err *e)
 	static const char *const doing[] = {
 		[STEP_IDENTITY] = "cannot take an unprivileged uid",
 		[STEP_MAPS] = "cannot map the user into a new user namespace",
+		[STEP_NAME] = "cannot take the machine's name away",
 		[STEP_LOOPBACK] = "cannot bring up the loopback of a new network namespace",
 		[STEP_LISTEN] = "cannot listen inside the sandbox",
 		[STEP_PRIVATE] = "cannot make the mounts private",
@@ -640,7 +651,8 @@ static int start_helper(struct launch *l, const struct launch_helper *h, struct 
 	if (access(PLAN_BWRAP, X_OK) < 0)
 		return bwrap_missing(e);
 	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_PIDFD,
+		.flags = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS |
+			 CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&l->pidfd,
 	};
 	if (l->cgroup->mode == CGROUP_V2) {

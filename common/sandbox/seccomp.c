@@ -13,9 +13,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#ifndef PR_SET_MEMORY_MERGE
+#define PR_SET_MEMORY_MERGE 67 /* Linux 6.4 */
+#endif
 
 /* The newest call that is let through: futex_requeue. After it come statmount, listmount, LSM. */
 #define NEWEST_CALL 456
@@ -23,70 +28,18 @@
 
 /* Looking into, or at, other processes and the kernel; changing what the whole machine shares. */
 static const char *const forbidden[] = {
-	"ptrace",
-	"process_vm_readv",
-	"process_vm_writev",
-	"process_madvise",
-	"process_mrelease",
-	"kcmp",
-	"pidfd_getfd",
-	"perf_event_open",
-	"userfaultfd",
-	"bpf",
-	"lookup_dcookie",
-	"mount",
-	"umount",
-	"umount2",
-	"pivot_root",
-	"chroot",
-	"unshare",
-	"setns",
-	"add_key",
-	"request_key",
-	"keyctl",
-	"syslog",
-	"sync", /* of every file system of the machine */
-	"acct",
-	"vhangup",
-	"personality",
-	"init_module",
-	"finit_module",
-	"delete_module",
-	"create_module",
-	"query_module",
-	"get_kernel_syms",
-	"kexec_load",
-	"kexec_file_load",
-	"reboot",
-	"swapon",
-	"swapoff",
-	"sethostname",
-	"setdomainname",
-	"iopl",
-	"ioperm",
-	"modify_ldt",
-	"vm86",
-	"vm86old",
-	"settimeofday",
-	"clock_settime",
-	"clock_adjtime",
-	"adjtimex",
-	"stime",
-	"quotactl",
-	"quotactl_fd",
-	"nfsservctl",
-	"sysfs",
-	"_sysctl",
-	"uselib",
-	"ustat",
-	"name_to_handle_at",
-	"open_by_handle_at",
-	"fanotify_init",
-	"fanotify_mark",
-	"move_pages",
-	"migrate_pages",
-	"mbind",
-	"set_mempolicy",
+	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease",
+	"kcmp", "pidfd_getfd", "perf_event_open", "userfaultfd", "bpf", "lookup_dcookie", "mount",
+	"umount", "umount2", "pivot_root", "chroot", "unshare", "setns", "add_key", "request_key",
+	"keyctl", "syslog", "sync", /* of every file system of the machine */
+	"acct", "vhangup", "personality", "init_module", "finit_module", "delete_module",
+	"create_module", "query_module", "get_kernel_syms", "kexec_load", "kexec_file_load",
+	"reboot", "swapon", "swapoff", "sethostname", "setdomainname", "iopl", "ioperm",
+	"modify_ldt", "vm86", "vm86old", "settimeofday", "clock_settime", "clock_adjtime",
+	"adjtimex", "stime", "quotactl", "quotactl_fd", "nfsservctl", "sysfs", "_sysctl", "uselib",
+	"ustat", "name_to_handle_at", "open_by_handle_at", "fanotify_init", "fanotify_mark",
+	"move_pages", "migrate_pages", "mbind", "set_mempolicy",
+	"vmsplice", /* pages kept by a pipe are charged to nobody */
 };
 
 /* Memory and signals that are bounded by no limit, or counted for the whole user. */
@@ -155,6 +108,8 @@ static const struct arg_rule rules[] = {
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCCONS},
 	{"ioctl", 1, SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSETD},
 	{"prlimit64", 0, SCMP_CMP_NE, 0, 0},
+	/* Whose page is the same as whose would show in the time that a write takes. */
+	{"prctl", 0, SCMP_CMP_MASKED_EQ, 0xffffffff, PR_SET_MEMORY_MERGE},
 	/* Process 1 is what a session's later calls are forked from; its group and user are theirs.
 	 */
 	{"setpriority", 0, SCMP_CMP_NE, PRIO_PROCESS, 0},
@@ -202,6 +157,23 @@ static int deny_sockets(scmp_filter_ctx ctx)
 	return 0;
 }
 
+/*
+ * What a socket buffers is charged to no process. Programs set it for speed, and would not bear to
+ * be refused: they are told that it is done.
+ */
+static int ignore_sizes(scmp_filter_ctx ctx)
+{
+	static const int options[] = {SO_SNDBUF, SO_RCVBUF, SO_SNDBUFFORCE, SO_RCVBUFFORCE};
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+		const struct scmp_arg_cmp cmp[] = {
+			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, SOL_SOCKET),
+			SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, (uint64_t)options[i])};
+		if (deny(ctx, "setsockopt", 0, 2, cmp) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int add_rules(scmp_filter_ctx ctx)
 {
 	for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
@@ -216,7 +188,7 @@ static int add_rules(scmp_filter_ctx ctx)
 		if (deny(ctx, r->call, EPERM, 1, &cmp) < 0)
 			return -1;
 	}
-	return deny_sockets(ctx);
+	return ignore_sizes(ctx) < 0 ? -1 : deny_sockets(ctx);
 }
 
 /*

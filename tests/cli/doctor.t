@@ -123,7 +123,7 @@ with T() as t:
 
     # What SQLite keeps beside the file, as a crash or a copy left it
     for name in ("state.db-shm", "state.db-wal"):
-        for mode in (0o400, 0o644):
+        for mode in (0o400, 0):
             beside = t.home / name
             beside.write_bytes(b"")
             beside.chmod(mode)
