@@ -180,12 +180,12 @@ static bool take_init(struct control *c, struct intake *in, bool *ended)
 }
 
 struct turn {
-	struct pollfd p[7];
+	struct pollfd p[8];
 	size_t sent;
 	bool out_open, log_open, result_open, init_open;
 };
 
-enum { ON_PIDFD, ON_INIT, ON_RESULT, ON_LOG, ON_OUT, ON_CALL, ON_CANCEL };
+enum { ON_PIDFD, ON_INIT, ON_RESULT, ON_LOG, ON_OUT, ON_CALL, ON_CANCEL, ON_WATCH };
 
 static void prepare(struct turn *t, const struct control *c, const struct buf *m, int pidfd)
 {
@@ -195,6 +195,7 @@ static void prepare(struct turn *t, const struct control *c, const struct buf *m
 	t->p[ON_LOG] = (struct pollfd){.fd = t->log_open ? c->log : -1, .events = POLLIN};
 	t->p[ON_OUT] = (struct pollfd){.fd = t->out_open ? c->out : -1, .events = POLLIN};
 	t->p[ON_CALL] = (struct pollfd){.fd = t->sent < m->len ? c->call : -1, .events = POLLOUT};
+	t->p[ON_WATCH] = (struct pollfd){.fd = c->watch > 0 ? c->watch : -1};
 	t->p[ON_CANCEL] = (struct pollfd){.fd = c->cancel > 0 ? c->cancel : -1, .events = POLLIN};
 }
 
@@ -240,7 +241,7 @@ enum control_end control_run(
 				return CONTROL_SPENT;
 		}
 		prepare(&t, c, m, pidfd);
-		if (poll(t.p, 7, left(c, deadline)) <= 0)
+		if (poll(t.p, 8, left(c, deadline)) <= 0)
 			continue;
 		if (t.p[ON_CANCEL].revents)
 			return CONTROL_CANCELLED;
@@ -254,8 +255,9 @@ enum control_end control_run(
 		}
 		if (!c->session && frame_whole(in))
 			ended = true;
-		if (!ended && t.p[ON_PIDFD].revents)
-			return CONTROL_GONE;
+		/* Of one that was stopped meanwhile, the watch has ended the sandbox. */
+		if (!ended && (t.p[ON_PIDFD].revents || t.p[ON_WATCH].revents))
+			return clock_mono_ms() < deadline ? CONTROL_GONE : CONTROL_DEADLINE;
 	}
 	return CONTROL_DONE;
 }

@@ -24,6 +24,7 @@ struct control {
 	bool session;
 	bool ready;	 /* the cell has said that it runs */
 	uint8_t call_no; /* of the latest call, from 1 */
+	int watch;	 /* hung up: nobody watches over the sandbox, so it is as good as dead */
 	int cancel;	 /* readable or hung up: CONTROL_CANCELLED; 0: none */
 	/* Asked a few times a second: true is CONTROL_SPENT; NULL: nobody. */
 	bool (*spent)(const void *ctx);

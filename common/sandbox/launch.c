@@ -39,6 +39,7 @@
 #define UID_NOBODY 65534u
 
 #define READY_MS 10000
+#define WATCH_STACK 65536
 
 /* Of a connection inside, in bytes: least, at first, most. */
 #define TCP_READ_BUFFERS "4096 131072 262144"
@@ -518,9 +519,38 @@ static void set_limits(const struct launch_spec *spec)
 	limit(RLIMIT_SIGPENDING, 1024, 1024);
 }
 
+/*
+ * Another process of the outer namespace, in which it ends whatever goes on longer than the
+ * supervisor said: that one may be stopped. It kills all but process 1, which is bwrap, and ends
+ * with what it started. It has the helper's memory to itself once that is bwrap, and dies with the
+ * namespace.
+ */
+static int watch(void *none)
+{
+	int32_t ms = -1;
+	(void)none;
+	syscall(SYS_close_range, 0u, HELPER_SOCK - 1u, 0);
+	prctl(PR_SET_NAME, "evctl-watch");
+	prctl(PR_SET_DUMPABLE, 0);
+	for (;;) {
+		struct pollfd p = {.fd = HELPER_SOCK, .events = POLLIN};
+		if (poll(&p, 1, ms) <= 0 || fd_read_full(HELPER_SOCK, &ms, sizeof ms) < 0)
+			break;
+	}
+	kill(-1, SIGKILL);
+	_exit(0);
+}
+
+static void start_watch(char *stack, size_t n)
+{
+	if (clone(watch, stack + n, CLONE_VM | SIGCHLD, NULL) < 0)
+		give_up(STEP_LIMITS);
+}
+
 static _Noreturn void run_helper(const struct launch_helper *h)
 {
 	static const char *const no_env[] = {NULL};
+	_Alignas(64) char stack[WATCH_STACK];
 	int fds[LAUNCH_MAX_LISTENERS];
 	sigset_t none;
 	sigemptyset(&none);
@@ -546,6 +576,7 @@ static _Noreturn void run_helper(const struct launch_helper *h)
 	umask(022);
 	if (setsid() < 0)
 		give_up(STEP_LIMITS);
+	start_watch(stack, sizeof stack);
 	execve(h->spec->argv[0], (char *const *)h->spec->argv, (char *const *)no_env);
 	give_up(STEP_EXEC);
 }
@@ -846,6 +877,12 @@ int launch_go(struct launch *l, struct err *e)
 		return -1;
 	open_sockets(l);
 	return tell(l, &go, 1, e);
+}
+
+void launch_watch(const struct launch *l, int ms)
+{
+	const int32_t left = ms;
+	(void)!send(l->go, &left, sizeof left, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* How many the file says are in use, by its line for the protocol. */

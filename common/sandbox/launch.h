@@ -67,6 +67,11 @@ int launch_start(
 	struct launch *l, const struct launch_spec *spec, const struct cgroup *cg, struct err *e);
 /* Takes the listeners, and has the helper become bwrap. */
 int launch_go(struct launch *l, struct err *e);
+/*
+ * From launch_go() on: all of it is to be dead within so many milliseconds, even if this process is
+ * stopped; -1: no longer.
+ */
+void launch_watch(const struct launch *l, int ms);
 /* TCP sockets in its network, whoever has them, from launch_go() on; 0 where that is not told. */
 unsigned launch_sockets(const struct launch *l);
 /* Whether it has ended by itself. */

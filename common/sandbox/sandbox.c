@@ -22,8 +22,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* bwrap and either its init or the cell's process 1 count too. */
-#define OWN_PROCESSES 2
+/* bwrap, either its init or the cell's process 1, and who watches over them count too. */
+#define OWN_PROCESSES 3
+/* Past a call's time, for what this process does then itself if nobody has stopped it. */
+#define WATCH_SLACK_MS 6000
 /*
  * Over the limit of a process, so that Python has a MemoryError to raise before the group's limit
  * kills it: the interpreter's own pages, /scratch and outputs/ are charged to the group.
@@ -327,14 +329,17 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	bool was_ready = sb->control.ready;
 	sb->used = true;
 	sb->control.call_no++;
+	sb->control.watch = sb->launch.go;
 	sb->control.cancel = call->cancel_fd;
 	sb->control.spent_ctx = &spending;
 	sb->control.spent = is_spent;
+	launch_watch(&sb->launch, timeout + WATCH_SLACK_MS);
 	enum control_end end = control_run(&sb->control, in, m, sb->launch.pidfd, begun + timeout);
 	sb->control.cancel = 0; /* neither must cut the killing short */
 	sb->control.spent = NULL;
 	bool sockets = end == CONTROL_SPENT && has_too_many_sockets(sb);
 	finish(sb, in, end);
+	launch_watch(&sb->launch, -1);
 	r->ms = (int)(clock_mono_ms() - begun);
 	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
 	if (end == CONTROL_GONE && !control_accepted(&sb->control, in))

@@ -99,7 +99,7 @@ with T() as t:
     out, err = p.communicate(timeout=30)
     t.ok(p.returncode == 0 and out == b'"done"\n' and wait_for(lambda: not left(family)),
          "ends, and leaves no process", (out, err, left(family)))
-    t.ok("evctl-egress" in names and "bwrap" in names and "python3" in " ".join(names),
+    t.ok({"evctl-egress", "bwrap", "evctl-watch"} <= set(names) and "python3" in " ".join(names),
          "it had a gate, a sandbox and Python", names)
 
     for victim in sorted(names) + ["the supervisor"]:
@@ -127,6 +127,20 @@ with T() as t:
     out, err = p.communicate(timeout=40)
     t.ok(p.returncode == 11 and newest()["reason"] == "the gate ended during the call",
          "a call whose gate was killed has failed", (out, err, newest()))
+
+    # A supervisor that is stopped: what it began ends in time without it
+    for signals, ends in ((False, "in time"), (True, "though its supervisor is stopped")):
+        p = start("slow", "--debug", "--timeout", "1")
+        p.stderr.readline()
+        family = below(p.pid)
+        inside = {(pid, began): name for (pid, began), name in family.items() if pid != p.pid and name != "evctl-egress"}
+        if signals:
+            os.kill(p.pid, signal.SIGSTOP)
+        t.ok(left(inside) and wait_for(lambda: not left(inside)), f"a call ends {ends}", left(inside))
+        t.ok(not signals or stat(p.pid)[1] == "T", "which it is all the while", stat(p.pid))
+        os.kill(p.pid, signal.SIGCONT)
+        out, err = p.communicate(timeout=40)
+        t.ok(p.returncode == 12 and out == b"" and newest()["status"] == "timeout", "and is a timeout", (out, err, newest()))
 
     # The supervisor, at any moment
     rng = random.Random(int(os.environ.get("EVCTL_SEED", "1")))
@@ -156,7 +170,7 @@ with T() as t:
     t.ok(not bad and killed > ROUNDS // 3, "killed at any moment: no process stays, and what was "
          "reported is recorded", (bad[:5], killed, printed))
     runs = t.good("evctl-log", "runs", "-o", "json").json
-    t.ok(all(x["status"] in ("ok", "failed") and x["ended"] for x in runs) and
+    t.ok(all(x["status"] in ("ok", "failed", "timeout") and x["ended"] for x in runs) and
          all(x["reason"] for x in runs if x["status"] == "failed"),
          "the next command gives each run an end and a reason", [x for x in runs if not x["ended"]])
     whole = [x for x in runs if x["tool"] == "quick" and x["status"] == "ok"]
