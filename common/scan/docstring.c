@@ -99,9 +99,11 @@ static const char *finished(const struct words *w)
 
 const char *docstring_summary(struct arena *a, const char *s, size_t n)
 {
+	struct doc_line l, after;
+	if (!n || n > DOCSTRING_MAX)
+		return NULL;
 	const char *end = s + n;
 	struct words w = new_words(a, n);
-	struct doc_line l, after;
 	while (next_line(&s, end, &l)) {
 		const char *peek = s;
 		if (!l.n && w.n)
@@ -222,10 +224,12 @@ static bool is_item(struct doc_section *in, const struct doc_line *l)
 
 const char *docstring_param(struct arena *a, const char *s, size_t n, const char *name)
 {
-	const char *end = s + n, *rest;
 	struct doc_section in = {STYLE_NONE, 0, 0};
 	struct doc_line l;
 	size_t left;
+	if (!n || n > DOCSTRING_MAX)
+		return NULL;
+	const char *end = s + n, *rest;
 	while (next_line(&s, end, &l)) {
 		enter(&in, &l, s, end);
 		if ((rest = after_field(&l, name, &left)))

@@ -7,6 +7,9 @@
 
 #include "scan/arena.h"
 
+/* A longer one says nothing: it is gone through for each parameter. */
+#define DOCSTRING_MAX ((size_t)100000)
+
 /* One line, words one space apart; NULL where it says nothing. In the arena. */
 const char *docstring_summary(struct arena *a, const char *s, size_t n);
 const char *docstring_param(struct arena *a, const char *s, size_t n, const char *name);
