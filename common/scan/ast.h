@@ -95,9 +95,9 @@ enum node_flags {
 	NODE_SIMPLE = 4, /* an annotated name without parentheses */
 	NODE_TEMPLATE = 8,
 	NODE_PAREN = 16,    /* a tuple in its own parentheses */
-	NODE_HELD = 64,	    /* an attribute that holds EV_KEYS */
 	NODE_DEMANDED = 32, /* a call of EV_KEYS.get() whose result the code needs */
-	NODE_ELIF = 64,	    /* an S_IF alone in the 'else' of another */
+	NODE_HELD = 64,	    /* an attribute that holds EV_KEYS */
+	NODE_ELIF = 128,    /* an S_IF alone in the 'else' of another */
 };
 
 /* What an E_NAME holds: its name, or the variable that the analysis knows it to be. */
