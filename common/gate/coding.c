@@ -102,3 +102,44 @@ int coding_push(struct decoding *d, const void *p, size_t n,
 	} while (d->z.avail_in || d->z.avail_out == 0);
 	return 0;
 }
+
+struct packing {
+	z_stream z;
+	unsigned char out[16384];
+};
+
+struct packing *packing_new(void)
+{
+	struct packing *k = calloc(1, sizeof *k);
+	if (k && deflateInit2(&k->z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) ==
+			 Z_OK)
+		return k;
+	free(k);
+	return NULL;
+}
+
+void packing_free(struct packing **k)
+{
+	if (!*k)
+		return;
+	deflateEnd(&(*k)->z);
+	free(*k);
+	*k = NULL;
+}
+
+int packing_push(struct packing *k, const void *p, size_t n, bool last,
+	int (*take)(void *arg, const void *p, size_t n), void *arg)
+{
+	if (!n && !last)
+		return 0;
+	k->z.next_in = (unsigned char *)p;
+	k->z.avail_in = (unsigned)n;
+	do {
+		k->z.next_out = k->out;
+		k->z.avail_out = sizeof k->out;
+		if (deflate(&k->z, last ? Z_FINISH : Z_SYNC_FLUSH) == Z_STREAM_ERROR ||
+			take(arg, k->out, sizeof k->out - k->z.avail_out) < 0)
+			return -1;
+	} while (k->z.avail_out == 0);
+	return 0;
+}

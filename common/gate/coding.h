@@ -1,6 +1,6 @@
 /*
  * Undoes a Content-Encoding (gzip, deflate), as a stream, so that bodies can be counted, searched
- * and replaced for what they are.
+ * and replaced for what they are; and packs what was replaced in gzip again.
  */
 #ifndef EVCTL_GATE_CODING_H
 #define EVCTL_GATE_CODING_H
@@ -27,5 +27,13 @@ int coding_push(struct decoding *d, const void *p, size_t n,
 	int (*take)(void *arg, const void *p, size_t n), void *arg);
 /* The stream had its proper end. */
 bool coding_ended(const struct decoding *d);
+
+struct packing;
+
+struct packing *packing_new(void); /* gzip */
+void packing_free(struct packing **k);
+/* Packs p[0..n), handing on all that there is so far; with last also gzip's end. 0/-1 as take(). */
+int packing_push(struct packing *k, const void *p, size_t n, bool last,
+	int (*take)(void *arg, const void *p, size_t n), void *arg);
 
 #endif

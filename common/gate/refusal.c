@@ -33,3 +33,9 @@ int refuse_memory(struct refusal *no)
 {
 	return refuse(no, 502, "gate", "the gate is out of memory", NULL);
 }
+
+int refuse_standin(struct refusal *no)
+{
+	return refuse(no, 403, "stand-in",
+		"a sealed key's stand-in is spelled in a way that the key cannot be put in", NULL);
+}

@@ -20,5 +20,6 @@ int refuse_row(struct refusal *no, int status, const char *reason, const char *w
 	const char *before, const struct policy_row *row, const char *after);
 int refuse_leak(struct refusal *no, const struct policy_row *row);
 int refuse_memory(struct refusal *no);
+int refuse_standin(struct refusal *no);
 
 #endif

@@ -1,36 +1,40 @@
 #include "gate/request_answer.h"
 
 #include "base/limits.h"
-#include "base/vault.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int put_text(struct request_answer *a, struct http_text t)
+static int refuse_echo(struct request_answer *a)
 {
-	char *copy;
-	if (leak_empty(a->unswap.l))
-		return http_conn_put(a->in->c, t.p, t.n);
-	copy = wipe_malloc(t.n + 1);
-	if (!copy)
-		return -1;
-	memcpy(copy, t.p, t.n);
-	leak_replace(a->unswap.l, copy, t.n);
-	int rc = http_conn_put(a->in->c, copy, t.n);
-	wipe_free(copy);
-	return rc;
+	return refuse(a->no, 502, "repeats-key",
+		"the host's answer repeats a sealed key, where no stand-in can be put", NULL);
+}
+
+static void put_text(struct request_answer *a, struct http_text t)
+{
+	size_t at = a->head.len;
+	buf_add(&a->head, t.p, t.n);
+	if (!buf_failed(&a->head) && leak_replace(a->unswap.l, a->head.data + at, t.n) < 0)
+		refuse_echo(a);
 }
 
 static void put_status_line(struct request_answer *a, const struct upstream_head *h)
 {
-	char line[32];
-	snprintf(line, sizeof line, "HTTP/1.1 %d ", h->status);
-	http_conn_puts(a->in->c, line);
+	buf_addf(&a->head, "HTTP/1.1 %d ", h->status);
 	if (h->phrase.n)
 		put_text(a, h->phrase);
 	else
-		http_conn_puts(a->in->c, http_phrase(h->status));
-	http_conn_puts(a->in->c, "\r\n");
+		buf_adds(&a->head, http_phrase(h->status));
+	buf_adds(&a->head, "\r\n");
+}
+
+static void send_head(struct request_answer *a)
+{
+	if (a->head_sent)
+		return;
+	a->head_sent = true;
+	http_conn_put(a->in->c, buf_str(&a->head), a->head.len);
 }
 
 /* -1 when the answer does not tell. */
@@ -48,15 +52,17 @@ static int plan_decoding(struct request_answer *a, const struct upstream_head *h
 	enum coding_kind kind = coding_of(h->field, h->nfields);
 	if (a->bodyless || kind == CODING_NONE)
 		return 0;
-	if (kind == CODING_UNKNOWN || h->status == 206) {
-		if (leak_empty(a->unswap.l))
+	bool sealed = !leak_empty(a->unswap.l);
+	if (kind == CODING_UNKNOWN || h->status == 206 || (sealed && kind != CODING_GZIP)) {
+		if (!sealed)
 			return 0;
 		return refuse(a->no, 502, "encoded-answer",
 			"the host's answer is encoded in a way that cannot be searched", NULL);
 	}
-	a->as_it_came = leak_empty(a->unswap.l);
+	a->as_it_came = !sealed;
 	a->decode = coding_new(kind);
-	return a->decode ? 0 : refuse_memory(a->no);
+	a->pack = sealed ? packing_new() : NULL;
+	return a->decode && (a->pack || !sealed) ? 0 : refuse_memory(a->no);
 }
 
 static int too_large(struct request_answer *a)
@@ -90,39 +96,39 @@ static int plan_framing(struct request_answer *a, const struct upstream_head *h)
 
 static void put_framing(struct request_answer *a)
 {
-	struct http_conn *c = a->in->c;
-	char line[64];
 	if (a->chunked)
-		http_conn_puts(c, "Transfer-Encoding: chunked\r\n");
-	if (a->left >= 0 && a->status != 204 && a->status != 304) {
-		snprintf(line, sizeof line, "Content-Length: %lld\r\n", (long long)a->left);
-		http_conn_puts(c, line);
-	}
+		buf_adds(&a->head, "Transfer-Encoding: chunked\r\n");
+	if (a->left >= 0 && a->status != 204 && a->status != 304)
+		buf_addf(&a->head, "Content-Length: %lld\r\n", (long long)a->left);
 	if (a->in->close)
-		http_conn_puts(c, "Connection: close\r\n");
-	http_conn_puts(c, "\r\n");
+		buf_adds(&a->head, "Connection: close\r\n");
+	buf_adds(&a->head, "\r\n");
 }
 
 int request_answer_head(struct request_answer *a, const struct upstream_head *h)
 {
-	struct http_conn *c = a->in->c;
 	if (plan_framing(a, h) < 0)
 		return -1;
-	a->head_sent = true;
 	a->status = h->status;
 	put_status_line(a, h);
 	for (size_t i = 0; i < h->nfields; i++) {
 		struct http_text name = h->field[i].name;
-		if (http_drop_response(name) ||
-			(a->decode && !a->as_it_came && http_is(name, "Content-Encoding")))
+		if (http_drop_response(name))
 			continue;
 		put_text(a, name);
-		http_conn_puts(c, ": ");
+		buf_adds(&a->head, ": ");
 		put_text(a, h->field[i].value);
-		http_conn_puts(c, "\r\n");
+		buf_adds(&a->head, "\r\n");
 	}
 	put_framing(a);
-	return c->dead ? -1 : 0;
+	if (buf_failed(&a->head))
+		return refuse_memory(a->no);
+	if (a->no->status)
+		return -1;
+	/* Where the body may yet be refused for what it repeats, its first bytes bring the head. */
+	if (leak_empty(a->unswap.l))
+		send_head(a);
+	return a->in->c->dead ? -1 : 0;
 }
 
 static int put_body(struct request_answer *a, const void *p, size_t n)
@@ -131,6 +137,7 @@ static int put_body(struct request_answer *a, const void *p, size_t n)
 	char line[24];
 	if (!n)
 		return 0;
+	send_head(a);
 	if (a->left >= 0 && (int64_t)n > a->left)
 		return refuse(
 			a->no, 502, "broken", "the host's answer is longer than it says", NULL);
@@ -144,6 +151,24 @@ static int put_body(struct request_answer *a, const void *p, size_t n)
 	if (a->left >= 0)
 		a->left -= (int64_t)n;
 	return c->dead ? -1 : 0;
+}
+
+static int put_packed(void *arg, const void *p, size_t n)
+{
+	return put_body(arg, p, n);
+}
+
+/* What came of the stream's last step goes on, as it is or packed again. */
+static int put_swapped(struct request_answer *a, int rc, bool last, struct buf *out)
+{
+	if (rc < 0)
+		rc = a->unswap.stuck ? refuse_echo(a) : refuse_memory(a->no);
+	else if (a->pack)
+		rc = packing_push(a->pack, buf_str(out), out->len, last, put_packed, a);
+	else
+		rc = put_body(a, buf_str(out), out->len);
+	buf_free(out);
+	return rc;
 }
 
 /* Of what is decoded. */
@@ -164,10 +189,7 @@ static int pass_body(void *arg, const void *p, size_t n)
 	if (leak_empty(a->unswap.l))
 		return put_body(a, p, n);
 	struct buf out = {0};
-	int rc = leak_push(&a->unswap, p, n, &out);
-	rc = rc == 0 ? put_body(a, buf_str(&out), out.len) : refuse_memory(a->no);
-	buf_free(&out);
-	return rc;
+	return put_swapped(a, leak_push(&a->unswap, p, n, &out), false, &out);
 }
 
 int request_answer_body(struct request_answer *a, const void *p, size_t n)
@@ -202,11 +224,9 @@ int request_answer_end(struct request_answer *a)
 	struct buf out = {0};
 	if (a->decode && !coding_ended(a->decode))
 		return cut_short(a);
-	int rc = leak_flush(&a->unswap, &out);
-	rc = rc == 0 ? put_body(a, buf_str(&out), out.len) : refuse_memory(a->no);
-	buf_free(&out);
-	if (rc < 0)
+	if (put_swapped(a, leak_flush(&a->unswap, &out), true, &out) < 0)
 		return -1;
+	send_head(a);
 	if (a->chunked)
 		http_conn_puts(a->in->c, "0\r\n\r\n");
 	else if (!a->bodyless && a->left > 0)
@@ -234,4 +254,6 @@ void request_answer_free(struct request_answer *a)
 {
 	leak_stream_end(&a->unswap);
 	coding_free(&a->decode);
+	packing_free(&a->pack);
+	buf_free(&a->head);
 }

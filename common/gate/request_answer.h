@@ -18,6 +18,8 @@ struct request_answer {
 	int64_t left; /* of an answer with a length, else -1 */
 	uint64_t got; /* bytes, decoded */
 	struct decoding *decode;
+	struct packing *pack; /* what was decoded to put stand-ins in */
+	struct buf head;      /* until the body's first bytes go on: then a refusal is too late */
 	struct leak_stream unswap;
 };
 

@@ -44,7 +44,9 @@ static int search_piece(struct request_body *b, const char *p, size_t n)
 	if (passed.data)
 		explicit_bzero(passed.data, passed.len);
 	buf_free(&passed);
-	return rc > 0 ? refuse_leak(b->no, b->head->v.row) : rc < 0 ? refuse_memory(b->no) : 0;
+	if (rc < 0)
+		return b->swap.stuck ? refuse_standin(b->no) : refuse_memory(b->no);
+	return rc > 0 ? refuse_leak(b->no, b->head->v.row) : 0;
 }
 
 static void compact_ready(struct request_body *b)
@@ -146,10 +148,10 @@ static int search_unpacked(void *arg, const void *p, size_t n)
 	return leak_guard(&u->search, p, n, &u->waste, NULL) == 0 ? 0 : -1;
 }
 
-/* A compressed body under guard: all of it is here; is there a key in what it unfolds to? */
-static int guard_packed(struct request_body *b, enum coding_kind kind)
+/* A compressed body: all of it is here; is there one of l in what it unfolds to? */
+static int guard_packed(struct request_body *b, enum coding_kind kind, const struct leak *l)
 {
-	struct unpack u = {.search.l = b->guard.l, .limit = b->ready.len * PACKED_RATIO + 65536};
+	struct unpack u = {.search.l = l, .limit = b->ready.len * PACKED_RATIO + 65536};
 	struct decoding *d = coding_new(kind);
 	if (!d)
 		return refuse_memory(b->no);
@@ -164,7 +166,7 @@ static int guard_packed(struct request_body *b, enum coding_kind kind)
 		explicit_bzero(u.waste.data, u.waste.cap);
 	buf_free(&u.waste);
 	if (leak)
-		return refuse_leak(b->no, b->head->v.row);
+		return l == b->swap.l ? refuse_standin(b->no) : refuse_leak(b->no, b->head->v.row);
 	if (rc == 0 && whole)
 		return 0;
 	return refuse(b->no, 403, "encoded-body", "the compressed body cannot be searched for keys",
@@ -193,7 +195,7 @@ int request_body_guard(struct request_body *b, struct request_head *head, struct
 	b->swap.l = head->swaps ? head->row->swap : NULL;
 	if (is_done(b))
 		return 0;
-	if (leak_empty(b->guard.l))
+	if (leak_empty(b->guard.l) && leak_empty(b->swap.l))
 		return in->head.chunked || in->left > SMALL ? 0 : read_up_to(b, SIZE_MAX);
 	enum coding_kind kind = coding_of(in->head.field, in->head.nfields);
 	if (kind == CODING_UNKNOWN)
@@ -206,7 +208,10 @@ int request_body_guard(struct request_body *b, struct request_head *head, struct
 	if (!is_done(b))
 		return refuse(no, 403, "encoded-body",
 			"a compressed body over 1 MB cannot be searched for keys", NULL);
-	return guard_packed(b, kind);
+	if (guard_packed(b, kind, b->guard.l) < 0)
+		return -1;
+	/* No stand-in goes up as it is: the host would be given one for a key. */
+	return leak_empty(b->swap.l) ? 0 : guard_packed(b, kind, b->swap.l);
 }
 
 void request_body_free(struct request_body *b)

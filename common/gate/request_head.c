@@ -58,6 +58,17 @@ int request_head_read(
 
 /* ---- the way out ---- */
 
+static int swap_failed(struct request_head *h, struct refusal *no)
+{
+	return buf_failed(&h->lines) ? refuse_memory(no) : refuse_standin(no);
+}
+
+/* Of a part of an answer nobody can say whether it holds the beginning of a sealed key. */
+static bool asks_for_part(struct http_text name)
+{
+	return http_is(name, "Range") || http_is(name, "If-Range");
+}
+
 static int add_swapped(struct request_head *h, const struct leak *swap, struct http_field f)
 {
 	/* libcurl's way to say "with no value" */
@@ -71,12 +82,13 @@ static int add_swapped(struct request_head *h, const struct leak *swap, struct h
 
 /* We decode what comes back (it is counted and searched), so only what we can decode is asked for.
  */
-static const char *accept_encoding(const struct http_head *h)
+static const char *accept_encoding(const struct http_head *h, bool whole)
 {
 	struct http_text asked = http_find(h->field, h->nfields, "Accept-Encoding");
 	if (!asked.n)
 		return NULL;
-	bool gzip = http_list_has(asked, "gzip") && !http_find(h->field, h->nfields, "Range").n;
+	bool gzip = http_list_has(asked, "gzip") &&
+		    (whole || !http_find(h->field, h->nfields, "Range").n);
 	return gzip ? "Accept-Encoding: gzip" : "Accept-Encoding: identity";
 }
 
@@ -94,16 +106,17 @@ int request_head_write(struct request_head *h, struct refusal *no)
 	buf_add(b, in->method.p, in->method.n);
 	buf_addc(b, '\0');
 	if (swap_text(swap, "", 0, in->target.p, in->target.n, b) < 0)
-		return refuse_memory(no);
+		return swap_failed(h, no);
 	buf_addc(b, '\0');
 	size_t from = b->len;
 	for (size_t i = 0; i < in->nfields; i++)
 		if (!http_drop_request(in, in->field[i].name) &&
+			!(swap && asks_for_part(in->field[i].name)) &&
 			add_swapped(h, swap, in->field[i]) < 0)
-			return refuse_memory(no);
+			return swap_failed(h, no);
 	for (size_t at = from; at < b->len; at += strlen(b->data + at) + 1)
 		h->fields[n++] = b->data + at;
-	const char *accept = accept_encoding(in);
+	const char *accept = accept_encoding(in, swap != NULL);
 	if (accept)
 		h->fields[n++] = accept;
 	h->fields[n] = NULL;

@@ -26,7 +26,8 @@ int swap_standin(const void *value, size_t n, char *out, struct err *e);
 /*
  * A header's value, or a request target, into out with every stand-in replaced; also inside
  * "Basic ..." credentials when name is given. l holds the stand-ins with the values as their
- * replacements. How many were replaced, -1 without memory.
+ * replacements. How many were replaced, -1 without memory, or where one
+ * cannot be.
  */
 int swap_text(const struct leak *l, const char *name, size_t name_len, const char *p, size_t n,
 	struct buf *out);

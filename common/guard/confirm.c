@@ -194,7 +194,7 @@ static bool rewrite_escape(uint8_t *p, size_t n, uint8_t c)
 	if (n < 3 || text_hex((char)p[n - 2]) < 0)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (p[i] >= 'A' && p[i] <= 'F')
+		if (p[i] == '%' || (p[i] >= 'A' && p[i] <= 'F'))
 			digits = "0123456789ABCDEF";
 	p[n - 2] = (uint8_t)digits[c >> 4];
 	p[n - 1] = (uint8_t)digits[c & 15];
@@ -218,7 +218,48 @@ static void overlay(uint8_t *raw, const struct plain *t, const struct wanted_tex
 	}
 }
 
-static bool swap(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n)
+/* Some bits of a character become others: those from bit `at` on, counted from its lowest. */
+static bool edge(struct code c, uint8_t *p, unsigned at, unsigned bits, uint8_t is, uint8_t put)
+{
+	unsigned mask = ((1u << bits) - 1) << at;
+	int v = code_value(c, *p);
+	if (v < 0 || ((unsigned)v & mask) != ((unsigned)is << at & mask))
+		return false;
+	*p = code_char(c, ((unsigned)v & ~mask) | ((unsigned)put << at & mask));
+	return true;
+}
+
+static bool is_fold(uint8_t c)
+{
+	return c == '\r' || c == '\n' || c == ' ' || c == '\t';
+}
+
+/* The characters beside a hit in a coding, which have bits of the value. */
+static bool edges(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n,
+	size_t before, size_t after)
+{
+	const struct leak_pattern *p = &l->patterns[h->what];
+	struct coded is = keyring_coded(l, p, false), put = keyring_coded(l, p, true);
+	struct code_edges e = coded_edges(&is);
+	size_t left = 1, right = 0;
+	if (!e.left && !e.right && !e.inner)
+		return true;
+	if (e.inner || h->reading != READ_RAW)
+		return false;
+	while (left < before && is_fold(raw[-(ssize_t)left]))
+		left++;
+	while (right < after && is_fold(raw[n + right]))
+		right++;
+	if (e.left && (left > before || !edge(p->outer, raw - left, 0, e.left,
+						coded_first(&is) >> (8 - e.left),
+						coded_first(&put) >> (8 - e.left))))
+		return false;
+	return !e.right || (right < after && edge(p->outer, raw + n + right, e.bits - e.right,
+						     e.right, coded_last(&is), coded_last(&put)));
+}
+
+static bool swap(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n,
+	size_t before, size_t after)
 {
 	struct plain t = {0};
 	struct wanted_text w = {0}, put = {0};
@@ -237,7 +278,8 @@ static bool swap(const struct leak *l, const struct leak_hit *h, uint8_t *raw, s
 		enum casing k = find_casing(&t, &w, at);
 		if (k < CASINGS)
 			overlay(raw, &t, &put, k, at);
-		done = k < CASINGS && reads(l, h, raw, n, true);
+		done = k < CASINGS && reads(l, h, raw, n, true) &&
+		       edges(l, h, raw, n, before, after);
 	}
 	free(at);
 	plain_free(&t);
@@ -273,12 +315,13 @@ static void mask(const struct leak *l, const struct leak_hit *h, uint8_t *raw, s
 	free(stars);
 }
 
-bool confirm_replace(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n)
+bool confirm_replace(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n,
+	size_t before, size_t after)
 {
 	const struct leak_value *v =
 		&l->values[h->exact ? h->what : l->forms[l->patterns[h->what].form].value];
 	if (v->replaced)
-		return !h->crowd && swap(l, h, raw, n);
+		return !h->crowd && swap(l, h, raw, n, before, after);
 	mask(l, h, raw, n);
 	return true;
 }

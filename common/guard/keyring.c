@@ -198,6 +198,7 @@ int leak_seal(struct leak *l)
 	for (size_t i = 0; i < l->nvalues; i++) {
 		struct leak_value *v = &l->values[i];
 		v->exact = v->n < LEAK_LOOSE || kept_of(l, v) < WORD;
+		l->swaps |= v->replaced;
 		l->shorts |= v->exact;
 		if (v->exact)
 			l->cautious[keyring_text(l, v->at)[0]] = true;

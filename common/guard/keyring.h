@@ -43,6 +43,7 @@ struct leak {
 	size_t npatterns, patterns_room;
 	uint64_t *bits;
 	unsigned shift;
+	bool swaps;	    /* some value is replaced by another */
 	bool shorts;	    /* some value is looked for as it is */
 	bool cautious[256]; /* bytes that may begin an escape, a short value, or a line of a dump */
 };

@@ -52,8 +52,8 @@ ssize_t leak_replace(const struct leak *l, void *p, size_t n)
 	search_start(&s, l, 0);
 	while (hits >= 0 && search_run(&s, p, n, 0, true, false)) {
 		struct leak_hit h = s.hit;
-		bool done =
-			confirm_replace(l, &h, (uint8_t *)p + h.start, (size_t)(h.end - h.start));
+		bool done = confirm_replace(l, &h, (uint8_t *)p + h.start,
+			(size_t)(h.end - h.start), h.start, n - h.end);
 		hits = done ? hits + 1 : -1;
 		search_start(&s, l, h.end);
 	}
@@ -135,14 +135,15 @@ static int pass_on(struct leak_stream *s, uint64_t base, bool last, bool stop, s
 	while (search_run(k, p + *done, n - *done, base + *done, last, stop)) {
 		struct leak_hit h = k->hit;
 		size_t from = (size_t)(h.start - base), len = (size_t)(h.end - h.start);
-		pass(s, stop ? (size_t)(search_safe(k, &go) - base) : from, out);
 		s->hits++;
 		if (stop) {
+			pass(s, (size_t)(search_safe(k, &go) - base), out);
 			if (id)
 				*id = id_of(s->l, &h);
 			return 1;
 		}
-		s->stuck = !confirm_replace(s->l, &h, p + from, len);
+		s->stuck =
+			!confirm_replace(s->l, &h, p + from, len, from - s->passed, n - from - len);
 		if (s->stuck)
 			return -1;
 		pass(s, from + len, out);

@@ -33,10 +33,11 @@ static uint32_t value_of(const struct leak *l, const struct leak_candidate *c)
 	return c->exact ? c->what : l->forms[l->patterns[c->what].form].value;
 }
 
-/* Of two that overlap the longer one is meant. */
+/* Of two that overlap the longer one is meant, and of its readings the simplest. */
 static void keep_hit(struct leak_search *s, struct leak_hit h)
 {
-	if (!s->found || h.end - h.start > s->hit.end - s->hit.start)
+	uint64_t had = s->hit.end - s->hit.start, n = h.end - h.start;
+	if (!s->found || n > had || (n == had && h.reading < s->hit.reading))
 		s->hit = h;
 	s->found = true;
 }
@@ -76,15 +77,27 @@ static uint32_t next_kept(const struct coded *c, size_t n, uint32_t i)
 	return i;
 }
 
-/* 1 it is whole, 0 it goes on, -1 it is none. */
-static int go_on(const struct leak *l, struct leak_candidate *c, uint8_t kept)
+/* To replace it, the character behind it is needed too: it has bits of both. */
+static bool waits(const struct leak *l, const struct leak_candidate *c)
 {
+	struct coded coded = keyring_coded(l, &l->patterns[c->what], false);
+	return l->values[value_of(l, c)].replaced && coded_edges(&coded).right;
+}
+
+/* 1 it is whole, 0 it goes on, -1 it is none. */
+static int go_on(const struct leak *l, struct leak_candidate *c, uint8_t kept, uint64_t to)
+{
+	if (c->end)
+		return 1;
 	struct coded coded = keyring_coded(l, &l->patterns[c->what], false);
 	size_t n = coded_length(&coded);
 	if (keyring_kept[coded_at(&coded, c->next)] != kept)
 		return -1;
 	c->next = next_kept(&coded, n, c->next + 1);
-	return c->next == n;
+	if (c->next < n)
+		return 0;
+	c->end = to;
+	return !waits(l, c);
 }
 
 static void advance(struct leak_search *s, uint8_t reading, uint8_t kept, uint64_t to)
@@ -92,9 +105,9 @@ static void advance(struct leak_search *s, uint8_t reading, uint8_t kept, uint64
 	size_t left = 0;
 	for (size_t i = 0; i < s->ncand; i++) {
 		struct leak_candidate *c = &s->cand[i];
-		int rc = c->exact || c->reading != reading ? 0 : go_on(s->l, c, kept);
+		int rc = c->exact || c->reading != reading ? 0 : go_on(s->l, c, kept, to);
 		if (rc > 0)
-			complete(s, c, to);
+			complete(s, c, c->end);
 		if (rc == 0)
 			s->cand[left++] = *c;
 		else
@@ -113,7 +126,8 @@ static void begin(
 	struct coded coded = keyring_coded(s->l, p, false);
 	size_t n = coded_length(&coded);
 	c.next = next_kept(&coded, n, p->after);
-	if (c.next == n)
+	c.end = c.next == n ? to : 0;
+	if (c.end && !waits(s->l, &c))
 		complete(s, &c, to);
 	else
 		add_candidate(s, c);
@@ -140,7 +154,7 @@ static void look_exact(struct leak_search *s, uint8_t c, uint64_t from)
 	s->ncand = left;
 	for (uint32_t i = 0; s->l->cautious[c] && i < s->l->nvalues; i++) {
 		const struct leak_value *v = &s->l->values[i];
-		struct leak_candidate k = {from, i, 1, READ_RAW, true};
+		struct leak_candidate k = {.start = from, .what = i, .next = 1, .exact = true};
 		if (!v->exact || !v->wanted || keyring_text(s->l, v->at)[0] != c)
 			continue;
 		if (v->n == 1)
@@ -464,6 +478,9 @@ bool search_run(struct leak_search *s, const void *p, size_t n, uint64_t base, b
 		settle(s, r, true);
 	if (last && s->dump.on && s->dump.n)
 		end_group(s);
+	for (size_t i = 0; last && i < s->ncand; i++)
+		if (s->cand[i].end)
+			complete(s, &s->cand[i], s->cand[i].end);
 	return s->found && (last || stop);
 }
 
@@ -521,6 +538,18 @@ static uint64_t first_begun(const struct leak_search *s, unsigned most)
 	return m;
 }
 
+static bool is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static uint64_t before(const struct leak_search *s, uint64_t m)
+{
+	for (int i = 0; i < 8 && m > s->base && is_blank(s->p[m - s->base - 1]); i++)
+		m--;
+	return m > s->base ? m - 1 : m;
+}
+
 uint64_t search_safe(struct leak_search *s, uint64_t *go)
 {
 	bool was_apart = s->apart, line = s->n && s->p[s->n - 1] == '\n';
@@ -539,6 +568,10 @@ uint64_t search_safe(struct leak_search *s, uint64_t *go)
 	m = m < s->base ? s->base : m;
 	for (int i = 0; i < 8 && m > s->base && s->p[m - s->base - 1] == '+'; i++)
 		m--;
-	*go = *go == s->at ? *go : m;
+	/* The character before has bits of what begins here, or may with what comes. */
+	if (s->l->swaps && !s->found && m > s->base &&
+		(m < s->at || !is_blank(s->p[m - s->base - 1])))
+		m = before(s, m);
+	*go = *go == s->at && (!s->l->swaps || line) ? *go : m;
 	return m;
 }

@@ -35,6 +35,7 @@ struct leak_candidate {
 	uint64_t start;
 	uint32_t what; /* pattern; of an exact one the value */
 	uint32_t next; /* the character that must come next */
+	uint64_t end;  /* of one that is whole and waits for the character behind it; else 0 */
 	uint8_t reading;
 	bool exact;
 };
@@ -89,7 +90,11 @@ void search_end(struct leak_search *s);
 
 /* Whether raw[0..n), read as the hit says, is the secret. */
 bool confirm(const struct leak *l, const struct leak_hit *h, const uint8_t *raw, size_t n);
-/* Puts its replacement there, in the same spelling; false when that cannot be. */
-bool confirm_replace(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n);
+/*
+ * Puts its replacement there, in the same spelling; false when that cannot be. Of a coding also the
+ * characters at its edges change, which it shares with its neighbours: so many bytes are there.
+ */
+bool confirm_replace(const struct leak *l, const struct leak_hit *h, uint8_t *raw, size_t n,
+	size_t before, size_t after);
 
 #endif

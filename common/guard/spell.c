@@ -290,10 +290,25 @@ static unsigned group_at(struct code c, const struct coded *t, size_t i,
 	return v;
 }
 
+uint8_t code_char(struct code c, unsigned v)
+{
+	static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+	if (c.kind == CODE_BASE32)
+		return (uint8_t) "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[v];
+	return (uint8_t)(v < 62 ? b64[v] : (c.other ? "-_" : "+/")[v - 62]);
+}
+
+int code_value(struct code c, uint8_t ch)
+{
+	for (unsigned v = 0; v < 1u << group_bits(c); v++)
+		if (code_char(c, v) == ch)
+			return (int)v;
+	return -1;
+}
+
 static uint8_t code_at(struct code c, const struct coded *t, size_t i,
 	uint8_t (*get)(const struct coded *t, size_t i))
 {
-	static const char b64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 	if (c.kind == CODE_NONE)
 		return get(t, i);
 	if (c.kind == CODE_HEX) {
@@ -303,10 +318,7 @@ static uint8_t code_at(struct code c, const struct coded *t, size_t i,
 		uint8_t byte = get(t, i / step);
 		return (uint8_t) "0123456789abcdef"[i % step ? byte & 15 : byte >> 4];
 	}
-	unsigned v = group_at(c, t, i, get);
-	if (c.kind == CODE_BASE32)
-		return (uint8_t) "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[v];
-	return (uint8_t)(v < 62 ? b64[v] : (c.other ? "-_" : "+/")[v - 62]);
+	return code_char(c, group_at(c, t, i, get));
 }
 
 static uint8_t plain_at(const struct coded *t, size_t i)
@@ -327,4 +339,31 @@ size_t coded_length(const struct coded *c)
 uint8_t coded_at(const struct coded *c, size_t i)
 {
 	return code_at(c->outer, c, i, inner_at);
+}
+
+static struct code_edges edges_of(struct code c, size_t n)
+{
+	unsigned bits = group_bits(c), skip = c.before * 8u;
+	if (c.kind != CODE_BASE64 && c.kind != CODE_BASE32)
+		return (struct code_edges){0};
+	return (struct code_edges){bits, (skip + bits - 1) / bits * bits - skip,
+		(unsigned)((skip + n * 8) % bits), false};
+}
+
+struct code_edges coded_edges(const struct coded *c)
+{
+	struct code_edges inner = edges_of(c->inner, c->n),
+			  outer = edges_of(c->outer, code_length(c->inner, c->n));
+	outer.inner = inner.left || inner.right;
+	return outer;
+}
+
+uint8_t coded_first(const struct coded *c)
+{
+	return inner_at(c, 0);
+}
+
+uint8_t coded_last(const struct coded *c)
+{
+	return inner_at(c, code_length(c->inner, c->n) - 1);
 }

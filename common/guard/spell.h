@@ -37,6 +37,20 @@ struct coded {
 /* All of them, CODE_NONE first. */
 #define CODES_MAX 64
 size_t codes_list(struct code inner[CODES_MAX], struct code outer[CODES_MAX]);
+/* How many bits of the outer coding's character before the first, behind the last, are of the text;
+ * whether the inner one shares any. */
+struct code_edges {
+	unsigned bits, left, right;
+	bool inner;
+};
+
+struct code_edges coded_edges(const struct coded *c);
+/* The first and the last byte of what is in the outer coding. */
+uint8_t coded_first(const struct coded *c);
+uint8_t coded_last(const struct coded *c);
+/* What a character of the outer coding stands for, -1 for none; and the other way round. */
+int code_value(struct code c, uint8_t ch);
+uint8_t code_char(struct code c, unsigned v);
 size_t coded_length(const struct coded *c);
 uint8_t coded_at(const struct coded *c, size_t i);
 

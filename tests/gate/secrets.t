@@ -10,6 +10,18 @@ STAND = "sk_live_Z9y8X7w6V5u4T3s2"
 OPEN = "open+Key/7f3a\"9c\\1d%2e\u00e9#4b"  # not sealed, bound to open.x.example
 
 
+def every_u(s):
+    return "".join("\\u%04x" % ord(c) for c in s).encode()
+
+
+def every_html(s):
+    return "".join("&#x%02x;" % ord(c) for c in s).encode()
+
+
+def dump(b):
+    return b"".join(b"%08x  %s  |...|\n" % (i, b[i:i + 16].hex(" ").encode()) for i in range(0, len(b), 16))
+
+
 def run():
     ca = Authority("up")
     set_hosts()
@@ -34,6 +46,16 @@ def run():
             if path == b"/backtwice":
                 forms = gzip.compress(forms)
                 extra += ["Content-Encoding: gzip", "Content-Encoding: identity"]
+            if path == b"/backdeflate":
+                forms = zlib.compress(forms)
+                extra.append("Content-Encoding: deflate")
+            if path == b"/backspelt":
+                forms = b"|".join((every_u(REAL), every_html(REAL), REAL.encode("utf-16-le"),
+                                   base64.encodebytes(b"x" * 47 + secret), base64.b64encode(base64.b64encode(secret)),
+                                   "".join("%%%02X" % c for c in secret).encode()))
+            if path in (b"/backdump", b"/backlate"):
+                forms = (b"x" * 300000 if path == b"/backlate" else b"") + dump(secret)
+                return reply(forms, "200 OK")
             if path == b"/backbr":
                 extra.append("Content-Encoding: br")
             return reply(forms, "200 OK", extra)
@@ -91,14 +113,44 @@ def run():
     # the way back
     for path in ("/back", "/backgzip", "/backchunks"):
         a = g.get(path, host=host)
-        blob = a.raw
+        if path == "/backgzip":
+            eq(a.headers.get("content-encoding"), "gzip", "what came packed is packed again")
+            a.body = gzip.decompress(a.body)
+        blob = a.raw + a.body
         good = all(f not in blob for f in (REAL.encode(), REAL.encode().hex().encode(),
                                            base64.b64encode(REAL.encode())[:-4],
                                            base64.b64encode(b"u:" + REAL.encode())[4:-4]))
         ok(good and a.whole and STAND.encode() in a.body and STAND.encode().hex().encode() in a.body,
            path + ": no form of the value comes back, the framing is whole", blob)
     ok(STAND in g.get("/back", host=host).headers["location"], "nor in Location")
-    for path in ("/backbr", "/backtwice"):
+    a = g.get("/backspelt", host=host)
+    stand = STAND.encode()
+    eq(a.body, b"|".join((every_u(STAND), every_html(STAND), STAND.encode("utf-16-le"),
+                          base64.encodebytes(b"x" * 47 + stand), base64.b64encode(base64.b64encode(stand)),
+                          "".join("%%%02X" % c for c in stand).encode())),
+       "each spelling of the value becomes the stand-in's in the same")
+    a = g.get("/backdump", host=host)
+    eq((a.status, a.gate), (502, "repeats-key"), "where it cannot be put: 502, and why")
+    ok(dump(REAL.encode())[10:40] not in a.raw, "with nothing of it")
+    try:
+        a = g.get("/backlate", host=host)
+        ok(not a.whole and b"73 6b 5f 6c 69 76 65" not in a.raw, "late in an answer: broken off before it", a.raw[-200:])
+    except ConnectionError:
+        ok(True, "late in an answer: reset")
+    n = len(log)
+    g.get("/", host=host, headers=["Range: bytes=5-10", "If-Range: x", "Accept: */*"])
+    ok(len(log) == n + 1 and b"range" not in last().lower() and b"Accept: */*" in last(), "no part of an answer is asked for", last())
+    g.get("/", host="free.x.example", headers=["Range: bytes=5-10"])
+    ok(b"Range: bytes=5-10" in last(), "but of another host's")
+    a = g.get("/", host=host, method="POST", body=b'{"k":"' + every_u(STAND) + b'"}')
+    ok(last().endswith(b'{"k":"' + every_u(REAL) + b'"}'), "a stand-in in another spelling is swapped in the same", last())
+    n = len(log)
+    for body, more in ((dump(STAND.encode()), []), (gzip.compress(STAND.encode()), ["Content-Encoding: gzip"])):
+        a = g.get("/", host=host, method="POST", body=body, headers=more)
+        eq((a.status, a.gate, len(log)), (403, "stand-in", n), "one that cannot be swapped goes nowhere")
+    a = g.get("/", host=host, method="POST", body=gzip.compress(b"fine"), headers=["Content-Encoding: gzip"])
+    eq((a.status, len(log)), (200, n + 1), "a packed body without one goes up")
+    for path in ("/backbr", "/backtwice", "/backdeflate"):
         a = g.get(path, host=host)
         eq((a.status, a.gate), (502, "encoded-answer"), path + ": an answer that can't be searched: 502")
 
