@@ -21,22 +21,16 @@ static const struct noun {
 	{"state", "the state file"}, {"doctor", "what this machine can enforce"},
 	{"apply", "hosts, experts and grants from one file"}, {"help", "a noun's manual"}, {NULL}};
 
-static char *beside_me(const char *name, struct err *e)
+static char *program_path(const char *noun, struct err *e)
 {
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	char *out = NULL;
-	if (n > 0) {
-		self[n] = '\0';
-		char *slash = strrchr(self, '/');
-		if (slash)
-			*slash = '\0';
-		if (asprintf(&out, "%s/evctl-%s", self, name) < 0)
-			out = NULL;
-	}
-	if (!out)
-		err_set(e, ERR_FAIL, "cannot find where evctl is installed");
-	return out;
+	char name[80];
+	snprintf(name, sizeof name, "evctl-%s", noun);
+	char *path = paths_beside(name, e);
+	if (path)
+		return path;
+	err_set(e, ERR_FAIL, "there is no '%s' where evctl is", name);
+	err_hint(e, "make, or install the whole of evctl");
+	return NULL;
 }
 
 static bool is_noun(const char *word)
@@ -47,22 +41,12 @@ static bool is_noun(const char *word)
 	return false;
 }
 
-static int unknown(const char *word, struct err *e)
-{
-	const char *words[sizeof nouns / sizeof *nouns];
-	for (size_t i = 0; i < sizeof nouns / sizeof *nouns; i++)
-		words[i] = nouns[i].name;
-	const char *near = nearest_word(word, words);
-	err_set(e, ERR_USAGE, "unknown command '%.60s'", word);
-	return near ? err_hint(e, "did you mean 'evctl %s'?", near) : err_hint(e, "evctl --help");
-}
-
 /* Runs evctl-PROGRAM with the options given before the noun, then the rest. Does not return. */
 static int become(
 	struct invocation *in, const char *program, const char *verb, size_t from, struct err *e)
 {
 	STRV_AUTO argv = {0};
-	STR_AUTO path = beside_me(program, e);
+	STR_AUTO path = program_path(program, e);
 	if (!path)
 		return -1;
 	strv_addf(&argv, "evctl-%s", program);
@@ -120,18 +104,20 @@ static bool find_page(const char *topic, char page[64], int *section)
 	return true;
 }
 
-static int unknown_topic(const char *topic, struct err *e)
+/* What is near to a word that is no noun, nor (for help) a topic. */
+static int unknown(enum err_code code, const char *what, const char *lead, const char *word,
+	size_t ntopics, struct err *e)
 {
 	const char *words[sizeof nouns / sizeof *nouns + NTOPICS];
 	size_t n = 0;
 	for (; nouns[n].name; n++)
 		words[n] = nouns[n].name;
-	for (size_t i = 0; i < NTOPICS; i++)
+	for (size_t i = 0; i < ntopics; i++)
 		words[n++] = topics[i].name;
 	words[n] = NULL;
-	const char *near = nearest_word(topic, words);
-	err_set(e, ERR_NOTFOUND, "no help on '%.60s'", topic);
-	return near ? err_hint(e, "did you mean 'evctl help %s'?", near)
+	const char *near = nearest_word(word, words);
+	err_set(e, code, "%s '%.60s'", what, word);
+	return near ? err_hint(e, "did you mean '%s %s'?", lead, near)
 		    : err_hint(e, "evctl --help");
 }
 
@@ -161,12 +147,13 @@ static int help(const struct invocation *in, struct err *e)
 		return err_errno(e, ERR_FAIL, "cannot start evctl again");
 	}
 	if (!find_page(topic, page, &section))
-		return unknown_topic(topic, e);
+		return unknown(ERR_NOTFOUND, "no help on", "evctl help", topic, NTOPICS, e);
 	show_page(page, section);
 	/* No manual viewer here: a program's own help says nearly as much. */
 	if (section == 1) {
-		STR_AUTO path = strcmp(page, "evctl") == 0 ? strdup("/proc/self/exe")
-							   : beside_me(page + strlen("evctl-"), e);
+		STR_AUTO path = strcmp(page, "evctl") == 0
+					? strdup("/proc/self/exe")
+					: program_path(page + strlen("evctl-"), e);
 		if (path)
 			execl(path, page, "--help", NULL);
 	}
@@ -180,7 +167,7 @@ static int run(struct invocation *in, struct err *e)
 	if (strcmp(noun, "help") == 0)
 		return help(in, e);
 	if (!is_noun(noun))
-		return unknown(noun, e);
+		return unknown(ERR_USAGE, "unknown command", "evctl", noun, 0, e);
 	if (strcmp(noun, "init") == 0)
 		return become(in, "state", "init", 1, e);
 	return become(in, noun, NULL, 1, e);
@@ -234,7 +221,7 @@ static void complete_noun(int noun, int n, char **words)
 {
 	struct err e = {0};
 	bool init = strcmp(words[noun], "init") == 0;
-	STR_AUTO path = beside_me(init ? "state" : words[noun], &e);
+	STR_AUTO path = program_path(init ? "state" : words[noun], &e);
 	STRV_AUTO argv = {0};
 	strv_addf(&argv, "evctl-%s", words[noun]);
 	strv_add(&argv, "--complete");

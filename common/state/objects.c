@@ -16,15 +16,7 @@
 
 static int open_root(const struct state *st, bool make, struct err *e)
 {
-	STR_AUTO path = path_join(st->place.dir, "objects");
-	if (!path)
-		return err_set(e, ERR_FAIL, "out of memory");
-	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_errno(e, ERR_STATE, "cannot make '%s'", path);
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		err_errno(e, ERR_STATE, "cannot open '%s'", path);
-	return fd;
+	return state_subdir(st, "objects", make, e);
 }
 
 static void place_name(char out[72], const char *sha256)

@@ -31,3 +31,10 @@ int owners_find(struct query *rows, bool alive, struct strv *out, struct err *e)
 			strv_add(out, col_text(rows, 0));
 	return r == 0 && out->failed ? err_set(e, ERR_FAIL, "out of memory") : r;
 }
+
+int owners_dead(struct db *db, const char *kind, struct strv *out, struct err *e)
+{
+	QUERY_AUTO q = db_query(
+		db, e, "SELECT id, " OWNER_COLUMNS " FROM owner_view WHERE kind = ?", "s", kind);
+	return owners_find(q, false, out, e);
+}

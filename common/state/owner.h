@@ -16,5 +16,7 @@
 bool owner_is_here(const char *pid_space);
 /* Adds the texts of the rows whose process is alive, or of those where it is not. */
 int owners_find(struct query *rows, bool alive, struct strv *out, struct err *e);
+/* The ids of a kind ("run", "session") whose process is gone without saying so. */
+int owners_dead(struct db *db, const char *kind, struct strv *out, struct err *e);
 
 #endif

@@ -120,14 +120,9 @@ static int check_artifacts(struct restore *r, struct db *db, struct err *e)
 static int check_key(struct restore *r, struct state *st, struct err *e)
 {
 	char print[40];
-	QUERY_AUTO q = db_query(st->db, e, "SELECT value FROM meta WHERE key = 'public_key'", "");
-	size_t n = 0;
-	if (query_step(q, e) < 0)
-		return -1;
-	const void *p = col_blob(q, 0, &n);
-	if (!p || n != SEAL_KEY_BYTES)
-		return damaged(r, e, "it has no public key");
-	memcpy(st->public_key, p, n);
+	struct err why = {0};
+	if (state_public_key(st, &why) < 0)
+		return damaged(r, e, why.msg);
 	seal_fingerprint(print, st->public_key);
 	const char *told = json_string_value(json_object_get(r->manifest, "fingerprint"));
 	if (!told || strcmp(told, print) != 0)

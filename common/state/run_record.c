@@ -192,13 +192,6 @@ int run_forget(struct state *st, const char *id, struct err *e)
 
 /* ---- the dead ------------------------------------------------------------------------------ */
 
-static int find_dead(struct state *st, struct strv *ids, struct err *e)
-{
-	QUERY_AUTO q = db_query(
-		st->db, e, "SELECT id, " OWNER_COLUMNS " FROM owner_view WHERE kind = 'run'", "");
-	return owners_find(q, false, ids, e);
-}
-
 static int close_dead(struct state *st, const struct strv *ids, struct err *e)
 {
 	if (state_begin(st, e) < 0)
@@ -217,7 +210,7 @@ static int close_dead(struct state *st, const struct strv *ids, struct err *e)
 int run_sweep(struct state *st, struct err *e)
 {
 	STRV_AUTO ids = {0};
-	if (find_dead(st, &ids, e) < 0)
+	if (owners_dead(st->db, "run", &ids, e) < 0)
 		return -1;
 	if (!ids.n)
 		return 0;
@@ -248,18 +241,21 @@ static int no_run(const char *id, struct err *e)
 	return err_hint(e, "evctl-log runs");
 }
 
-static int run_check(struct state *st, const char *id, struct err *e)
+/* A buyer (NULL: the owner) is not told whether another's run exists. */
+static int check_seen(struct state *st, const char *run, const char *buyer, struct err *e)
 {
 	int64_t one;
 	bool found;
-	if (db_number(st->db, e, &one, &found, "SELECT 1 FROM runs WHERE id = ?", "s", id) < 0)
+	if (db_number(st->db, e, &one, &found,
+		    "SELECT 1 FROM runs WHERE id = ?1 AND (?2 IS NULL OR buyer = ?2)", "ss", run,
+		    buyer) < 0)
 		return -1;
-	return found ? 0 : no_run(id, e);
+	return found ? 0 : no_run(run, e);
 }
 
 json_t *run_events(struct state *st, const char *id, struct err *e)
 {
-	if (run_check(st, id, e) < 0)
+	if (check_seen(st, id, NULL, e) < 0)
 		return NULL;
 	return db_rows(st->db, e,
 		"SELECT e.at AS 'at:time', method, host, port, path, status, up, down, ms, verdict, "
@@ -292,7 +288,7 @@ json_t *run_show(struct state *st, const char *id, struct err *e)
 
 int run_open_log(struct state *st, const char *id, bool input, struct secret *out, struct err *e)
 {
-	if (run_check(st, id, e) < 0)
+	if (check_seen(st, id, NULL, e) < 0)
 		return -1;
 	QUERY_AUTO q = db_query(st->db, e, "SELECT log, input FROM logs WHERE run = ?", "s", id);
 	int r = query_step(q, e);
@@ -374,18 +370,6 @@ int artifact_find(struct state *st, const char *run, const char *name, const cha
 	return err_set(e, ERR_FAIL, "out of memory");
 }
 
-/* A buyer is not told whether another's run exists. */
-static int check_seen(struct state *st, const char *run, const char *buyer, struct err *e)
-{
-	int64_t one;
-	bool found;
-	if (db_number(st->db, e, &one, &found,
-		    "SELECT 1 FROM runs WHERE id = ?1 AND (?2 IS NULL OR buyer = ?2)", "ss", run,
-		    buyer) < 0)
-		return -1;
-	return found ? 0 : no_run(run, e);
-}
-
 json_t *artifact_list(struct state *st, const char *run, const char *buyer, struct err *e)
 {
 	if (run && check_seen(st, run, buyer, e) < 0)
@@ -425,7 +409,7 @@ int artifact_mark_fetched(struct state *st, const struct artifact *a, struct err
 
 int artifact_remove(struct state *st, const char *run, int64_t *removed, struct err *e)
 {
-	if (run_check(st, run, e) < 0 || state_begin(st, e) < 0)
+	if (check_seen(st, run, NULL, e) < 0 || state_begin(st, e) < 0)
 		return -1;
 	int r = db_exec(st->db, e, "DELETE FROM artifacts WHERE run = ?", "s", run);
 	*removed = r == 0 ? db_changes(st->db) : 0;

@@ -29,15 +29,7 @@ void session_free(struct session *s)
 
 int session_dir(const struct state *st, struct err *e)
 {
-	STR_AUTO path = path_join(st->place.dir, "sessions");
-	if (!path)
-		return err_set(e, ERR_FAIL, "out of memory");
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_errno(e, ERR_STATE, "cannot make '%s'", path);
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		err_errno(e, ERR_STATE, "cannot open '%s'", path);
-	return fd;
+	return state_subdir(st, "sessions", true, e);
 }
 
 int session_add(struct state *st, const struct session *s, struct err *e)
@@ -180,17 +172,10 @@ int session_end(struct state *st, const struct session *s, const char *reason, s
 	return 0;
 }
 
-static int find_dead(struct state *st, struct strv *ids, struct err *e)
-{
-	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT id, " OWNER_COLUMNS " FROM owner_view WHERE kind = 'session'", "");
-	return owners_find(q, false, ids, e);
-}
-
 int session_sweep(struct state *st, struct err *e)
 {
 	STRV_AUTO ids = {0};
-	if (find_dead(st, &ids, e) < 0)
+	if (owners_dead(st->db, "session", &ids, e) < 0)
 		return -1;
 	FD_AUTO dir = ids.n ? session_dir(st, e) : -1;
 	if (ids.n && dir < 0)

@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,7 @@
 #include "state/keyfile.h"
 #include "state/migrate.h"
 
-static int load_public_key(struct state *st, struct err *e)
+int state_public_key(struct state *st, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e, "SELECT value FROM meta WHERE key = 'public_key'", "");
 	size_t n = 0;
@@ -34,6 +35,19 @@ static int take_place(struct state *st, const struct state_place *place, char **
 	return *file ? 0 : -1;
 }
 
+int state_subdir(const struct state *st, const char *name, bool make, struct err *e)
+{
+	STR_AUTO path = path_join(st->place.dir, name);
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_errno(e, ERR_STATE, "cannot make '%s'", path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		err_errno(e, ERR_STATE, "cannot open '%s'", path);
+	return fd;
+}
+
 int state_open(
 	struct state *st, const struct state_place *place, enum state_mode mode, struct err *e)
 {
@@ -54,7 +68,7 @@ int state_open(
 		return -1;
 	if (db_views(st->db, e) < 0)
 		return -1;
-	return load_public_key(st, e);
+	return state_public_key(st, e);
 }
 
 void state_close(struct state *st)
@@ -165,7 +179,7 @@ int state_begin(struct state *st, struct err *e)
 {
 	if (st->depth == 0 && db_begin(st->db, e) < 0)
 		return -1;
-	if (st->depth == 0 && load_public_key(st, e) < 0) {
+	if (st->depth == 0 && state_public_key(st, e) < 0) {
 		db_rollback(st->db);
 		return -1;
 	}

@@ -29,6 +29,10 @@ enum state_mode { STATE_READ, STATE_WRITE };
 int state_open(
 	struct state *st, const struct state_place *place, enum state_mode mode, struct err *e);
 void state_close(struct state *st);
+/* Reads the public key of an open database; state_open() has. */
+int state_public_key(struct state *st, struct err *e);
+/* Opens, and if asked makes, a directory of the state's; a descriptor or -1. */
+int state_subdir(const struct state *st, const char *name, bool make, struct err *e);
 /* Makes directory, state file and (unless one is there) private key. ERR_CONFLICT if it exists. */
 int state_init(struct state *st, const struct state_place *place, bool passphrase, struct err *e);
 /* {schema, and how many there are of each noun}, the caller's. */
