@@ -42,6 +42,11 @@ static enum leave leave_of_call(struct scan *s, struct node *n, struct scope *sc
 {
 	struct node *f = n->call.func;
 
+	/* Most calls are none of these; no need to look their names up. */
+	if (f->kind == E_ATTR && f->attr.name->known != SYM_exit &&
+		f->attr.name->known != SYM__exit)
+		return LEAVE_NOT;
+
 	if (f->kind == E_NAME && f->op == NAME_PLAIN &&
 		(scope_is_builtin(s, scope, f, SYM_exit) ||
 			scope_is_builtin(s, scope, f, SYM_quit)))
