@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -159,6 +160,22 @@ static void check_network(const char *dir, json_t *rows)
 			"move it to a disk of this machine; never share it between machines");
 }
 
+/* What cannot be locked may be written to swap; a run does not fail for it. */
+static void check_locked(json_t *rows)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	void *p = mmap(
+		NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return;
+	bool ok = mlock(p, (size_t)page) == 0;
+	health_add(rows, "machine", "locked-memory", ok, false,
+		ok ? "keys stay out of swap"
+		   : "keys cannot be locked in memory, and may get to swap",
+		"raise it: ulimit -l 1024");
+	munmap(p, (size_t)page);
+}
+
 static void check_clock(struct state *st, json_t *rows)
 {
 	int64_t last = st ? audit_last(st) : 0, now = clock_real_ms();
@@ -189,6 +206,7 @@ int health_state(
 	STR_AUTO db = state_place_path(place, "state.db", e);
 	if (!db)
 		return -1;
+	check_locked(rows);
 	if (!file_exists(db)) {
 		health_add(rows, "state", "state-file", true, false, "none yet: evctl init", "");
 		check_clock(NULL, rows);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """evctl-doctor: each finding provoked, with its mend; what --fix mends, and what it leaves alone."""
+import json
 import os
 import shutil
 import sqlite3
@@ -66,6 +67,15 @@ with T() as t:
         t.ok(r.code == 0 and "NFS" in r.err and "never share" in r.err, "and init warns of it", r)
         r = t.run("evctl-state", "init", env={"EVCTL_HOME": str(t.dir / "local")})
         t.ok(r.code == 0 and r.err == "", "control: not on a disk", r)
+
+    # As an ordinary user: root may lock what it likes
+    if not SANITIZED and os.geteuid() == 0:
+        for limit, ok in (("0", False), ("1048576", True)):
+            r = subprocess.run(
+                ["prlimit", f"--memlock={limit}:{limit}", "setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock",
+                 BIN / "evctl-doctor", "-o", "json"], env=t.env, capture_output=True, text=True)
+            row = next(c for c in json.loads(r.stdout)["checks"] if c["check"] == "locked-memory")
+            t.ok(row["ok"] is ok and not row["required"] and ("swap" in row["is"]), f"memory to lock: {limit}", row)
 
     def finds(what, check, says, mend, **kw):
         r = doctor(**kw)
