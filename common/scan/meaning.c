@@ -234,7 +234,7 @@ static void look_freely(struct node *n, void *arg)
 bool bound_freely(struct scan *s, const struct scan_file *file)
 {
 	static const char *const texts[] = {"globals", "locals", "vars", "exec", "setattr",
-		"__dict__", "__setattr__", "modules", "__getattr__"};
+		"__dict__", "__setattr__", "modules", "__getattr__", "f_globals", "_convert_"};
 	const struct sym *words[sizeof texts / sizeof *texts + 1] = {NULL};
 	struct look l = {.words = words};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -401,6 +401,8 @@ static const struct whole entries[] = {
 	{"a global", "def g():\n    global f\n    f = 1\ng()", NULL},
 	{"by globals()", "globals()['f'] = print", NULL},
 	{"by setattr", "import sys\nsetattr(sys.modules[__name__], 'f', 1)", NULL},
+	{"by an Enum's conversion", "import enum\nenum.IntEnum._convert_('X', __name__, str)",
+		NULL},
 	{"by exec", "exec('f = 1')", NULL},
 	{"by __getattr__", "def __getattr__(name): return print", NULL},
 	{"in try, or else", "try:\n    from x import f\nexcept ImportError:\n    f = None", NULL},
