@@ -135,7 +135,7 @@ static int sort_file(struct going *g, struct yield *y, const struct collected_fi
 	const char *key = guard_find(&g->guard, f->name, strlen(f->name));
 	bool by_name = key != NULL;
 	if (!key)
-		key = guard_find(&g->guard, f->data, f->size);
+		key = guard_find_file(&g->guard, f->data, f->size);
 	if (key) {
 		strv_addf(&g->leaks, "an artifact%s held the value of EV_KEYS['%s']",
 			by_name ? "'s name" : "", key);

@@ -1,5 +1,6 @@
 #include "run/key_guard.h"
 #include "guard/parts.h"
+#include "guard/unpack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,27 @@ const char *guard_find(const struct guard *g, const void *p, size_t n)
 {
 	unsigned id = 0;
 	return leak_find(g->found, p, n, &id) ? g->names[id] : NULL;
+}
+
+struct inside {
+	const struct guard *g;
+	const char *name;
+};
+
+static bool look_inside(void *arg, const void *p, size_t n)
+{
+	struct inside *in = arg;
+	in->name = guard_find(in->g, p, n);
+	return in->name != NULL;
+}
+
+const char *guard_find_file(const struct guard *g, const void *p, size_t n)
+{
+	struct inside in = {g, guard_find(g, p, n)};
+	if (in.name || leak_empty(g->found) || !unpack_any(p, n, look_inside, &in))
+		return in.name;
+	/* Without memory to look, it is held back. */
+	return in.name ? in.name : g->names[0];
 }
 
 static void put_blank(const struct guard *g, bool buyer, unsigned id, struct buf *out)

@@ -26,6 +26,8 @@ void guard_free(struct guard *g);
 
 /* The name of the first key whose value is in there, or NULL. */
 const char *guard_find(const struct guard *g, const void *p, size_t n);
+/* The same of a file: also in what is packed inside of it (guard/unpack.h). */
+const char *guard_find_file(const struct guard *g, const void *p, size_t n);
 /*
  * Replaces each value in b by "[EV_KEYS:NAME]", or by "[withheld]" for a buyer. The names hit are
  * added to names once each. 0, or -1 without memory (b is then empty).

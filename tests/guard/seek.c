@@ -2,11 +2,12 @@
  * What the guard says of texts, for tests: `seek KEYFILE` reads frames from standard input, each a
  * decimal length, a line end and the text, and answers each with a line: is the key found in it
  * whole, in pieces of 7 bytes, and after it has been replaced? `seek KEYFILE FILE...` does the
- * first for files and prints those it finds it in.
+ * first for files, and for what is packed in them, and prints those it finds it in.
  */
 #include "base/file.h"
 #include "guard/leak.h"
 #include "guard/parts.h"
+#include "guard/unpack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,11 @@ static int answer(const struct leak *l, char *p, size_t n)
 	return printf("%d %d %d\n", whole, pieces, leak_find(l, p, n, NULL)) < 0;
 }
 
+static bool look(void *arg, const void *p, size_t n)
+{
+	return leak_find(arg, p, n, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct err e = {0};
@@ -55,7 +61,8 @@ int main(int argc, char **argv)
 		BUF_AUTO text = {.limit = (size_t)1 << 30};
 		if (file_read(argv[i], &text, &e) < 0)
 			return 2;
-		if (leak_find(l, text.data, text.len, NULL))
+		if (leak_find(l, text.data, text.len, NULL) ||
+			unpack_any(text.data, text.len, look, l))
 			printf("%s\n", argv[i]);
 	}
 	while (argc == 2 && scanf("%zu", &n) == 1 && getchar() == '\n') {

@@ -3,7 +3,7 @@
 found whole, in pieces and not after they were replaced. And nothing found in ordinary texts.
 
 EVCTL_ORDINARY_MB: how much of these (`make spellings`: 200). EVCTL_TABLE=1 prints the table."""
-import base64, json, os, quopri, random, subprocess, sys, tempfile, urllib.parse, zlib
+import base64, gzip, io, json, os, quopri, random, subprocess, sys, tempfile, urllib.parse, zipfile, zlib
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from tap import BIN, Tap
 
@@ -310,7 +310,35 @@ def ordinary():
     t.eq(p.stdout.decode().split(), [files["JSON"]], "and the key at the end of one is found there")
 
 
+def zipped(*members):
+    b = io.BytesIO()
+    with zipfile.ZipFile(b, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in members:
+            z.writestr(name, data)
+    return b.getvalue()
+
+
+def packed():
+    key = KEYS["odd"].encode()
+    def make(text):
+        pdf = b"%PDF-1.7\n1 0 obj\n<< /Filter /FlateDecode >>\nstream\n" + zlib.compress(b"BT (" + text + b") Tj ET") + b"\nendstream"
+        png = b"\x89PNG\r\n\x1a\n" + b"\0\0\0\x50zTXtComment\0\0" + zlib.compress(text) + b"crc."
+        document = zipped(("[Content_Types].xml", b"<x/>"), ("word/document.xml", b"<w:t>" + text + b"</w:t>"))
+        return {"zip": zipped(("other", b"o" * 3000), ("a.txt", text)), "docx": document, "gz": gzip.compress(b"z" * 99 + text),
+                "pdf": pdf, "png": png, "docx in zip": zipped(("d.docx", document)), "pdf in gz": gzip.compress(pdf),
+                "tar.gz": gzip.compress(b"n" * 512 + text + b"\0" * 500)}
+    open(os.path.join(work.name, "key"), "wb").write(key)
+    for text, want in ((key, True), (base64.encodebytes(b"x" * 50 + key), True), (key[:-3], False)):
+        for kind, data in make(text).items():
+            path = os.path.join(work.name, "file")
+            open(path, "wb").write(data)
+            p = subprocess.run([SEEK, os.path.join(work.name, "key"), path], capture_output=True, timeout=60)
+            t.ok(p.returncode == 0 and (p.stdout != b"") == want, "%s with %s: %s" % (
+                kind, "the key" if text == key else "another" if not want else "base64 of it", "found" if want else "not found"))
+
+
 leaks()
 near()
+packed()
 ordinary()
 sys.exit(t.done())
