@@ -94,6 +94,7 @@ enum node_flags {
 	NODE_STAR = 2,
 	NODE_SIMPLE = 4, /* an annotated name without parentheses */
 	NODE_TEMPLATE = 8,
+	NODE_IMPORTS = 8,   /* an S_FUNC with an import statement somewhere within */
 	NODE_PAREN = 16,    /* a tuple in its own parentheses */
 	NODE_DEMANDED = 32, /* a call of EV_KEYS.get() whose result the code needs */
 	NODE_HELD = 64,	    /* an attribute that holds EV_KEYS */

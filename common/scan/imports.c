@@ -561,7 +561,8 @@ static enum outcome statement(struct import_walk *w, struct node *n, struct flow
 	case S_CLASS:
 		return body(w, n->cls.body, f);
 	case S_FUNC:
-		body(w, n->func.body, (struct flow){0});
+		if (n->flags & NODE_IMPORTS)
+			body(w, n->func.body, (struct flow){0});
 		return GOES_ON;
 	case S_WHILE:
 		body(w, n->cond.body, perhaps(f));

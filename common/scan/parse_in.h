@@ -18,6 +18,7 @@ struct parse {
 	/* nodes of lists that are not complete yet */
 	struct node **stack;
 	uint32_t depth, room;
+	uint32_t imports; /* statements so far */
 	struct parse_url *urls;
 	int level; /* of nesting */
 	int needs; /* as in struct parse_result */

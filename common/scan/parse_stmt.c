@@ -176,6 +176,7 @@ static struct node *import_alias(struct parse *p, struct sym *name(struct parse 
 static struct node *import_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_IMPORT, at, import);
+	p->imports++;
 	uint32_t mark = p->depth;
 
 	do
@@ -205,6 +206,7 @@ static void import_names(struct parse *p)
 static struct node *from_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_IMPORTFROM, at, import);
+	p->imports++;
 	uint32_t mark = p->depth;
 
 	for (; p->lx.kind == T_DOT || p->lx.kind == T_ELLIPSIS; lex_next(&p->lx))
@@ -546,6 +548,7 @@ static struct node *return_type(struct parse *p)
 static struct node *func_def(struct parse *p, struct place at, struct seq decorators)
 {
 	struct node *n = PARSE_NEW(p, S_FUNC, at, func);
+	uint32_t imports = p->imports;
 
 	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
@@ -561,6 +564,8 @@ static struct node *func_def(struct parse *p, struct place at, struct seq decora
 		n->func.returns = return_type(p);
 	sure_colon(p);
 	n->func.body = parse_block(p, "function definition", line);
+	if (p->imports != imports)
+		n->flags |= NODE_IMPORTS;
 	return n;
 }
 

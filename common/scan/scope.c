@@ -68,10 +68,11 @@ static void grow_table(struct scan *s, struct scan_file *f)
 struct var *scope_own(const struct scope *scope, const struct sym *name)
 {
 	const struct scan_file *f = scope->file;
-	uint32_t hash = var_hash(scope, name);
 
-	if (!f->slots)
-		return NULL;
+	/* Most names are those of builtins and attributes, or of one variable. */
+	if (!name->many || !f->slots)
+		return name->only && name->only->scope == scope ? name->only : NULL;
+	uint32_t hash = var_hash(scope, name);
 	for (uint32_t at = hash & (f->slots - 1);; at = (at + 1) & (f->slots - 1)) {
 		struct var *v = f->slot[at].var;
 		if (!v)
@@ -81,7 +82,7 @@ struct var *scope_own(const struct scope *scope, const struct sym *name)
 	}
 }
 
-static struct var *declare(struct scan *s, struct scope *scope, const struct sym *name)
+static struct var *declare(struct scan *s, struct scope *scope, struct sym *name)
 {
 	struct scan_file *f = scope->file;
 	struct var *v = scope_own(scope, name);
@@ -98,6 +99,8 @@ static struct var *declare(struct scan *s, struct scope *scope, const struct sym
 	v->scope = scope;
 	f->slot[at] = (struct var_slot){hash, v};
 	f->nvars++;
+	name->many = name->only;
+	name->only = name->only ? name->only : v;
 	return v;
 }
 
@@ -163,8 +166,7 @@ static void attach(struct scan *s, struct var *v, const struct binding *b)
 	s->work.v[s->work.n++] = (struct work){v, copy};
 }
 
-void scope_bind_more(
-	struct scan *s, struct scope *scope, const struct sym *name, const struct binding *b)
+void scope_bind_more(struct scan *s, struct scope *scope, struct sym *name, const struct binding *b)
 {
 	attach(s, declare(s, scope, name), b);
 }
@@ -203,7 +205,7 @@ static void new_keys(struct walk *w, const struct binding *b)
 		w->module_keys = v;
 }
 
-static void bind(struct walk *w, const struct sym *name, struct binding b)
+static void bind(struct walk *w, struct sym *name, struct binding b)
 {
 	struct scope *scope = w->scope;
 
@@ -223,7 +225,7 @@ static void bind(struct walk *w, const struct sym *name, struct binding b)
 	attach(w->s, declare(w->s, to, name), &b);
 }
 
-static void bind_other(struct walk *w, const struct sym *name)
+static void bind_other(struct walk *w, struct sym *name)
 {
 	bind(w, name, (struct binding){.kind = BIND_OTHER, .scope = w->scope});
 }
@@ -615,7 +617,7 @@ static void walk_import(struct walk *w, struct node *n)
 {
 	for (uint32_t i = 0; i < n->import.names.n; i++) {
 		struct node *a = n->import.names.v[i];
-		const struct sym *name = a->alias.as;
+		struct sym *name = a->alias.as;
 		if (!name)
 			name = sym_intern(
 				&w->s->syms, a->alias.name->s, strcspn(a->alias.name->s, "."));

@@ -190,7 +190,7 @@ enum var_flags {
 };
 
 struct var {
-	const struct sym *sym;
+	struct sym *sym;
 	struct scope *scope;
 	struct binding *bindings; /* latest first */
 	uint32_t count;		  /* of bindings; 'del' and bare annotations are none */
@@ -326,7 +326,7 @@ bool scope_is_builtin(
 
 /* One more binding, of a variable that may be new. */
 void scope_bind_more(
-	struct scan *s, struct scope *scope, const struct sym *name, const struct binding *b);
+	struct scan *s, struct scope *scope, struct sym *name, const struct binding *b);
 /* The module that a name comes from by one of a module's 'import *'; NULL if none. */
 struct module *scope_star_source(struct scan *s, const struct scope *top, const struct sym *name);
 

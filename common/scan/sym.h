@@ -20,6 +20,8 @@ struct sym {
 	bool method;	       /* a method that is a helper has this name (helper.c) */
 	bool loose;	       /* something.NAME is called, and what that is is not known */
 	struct sym_mark *mark; /* of compile.c, while it is at work */
+	struct var *only;      /* the variable so named; the first one, where there are many */
+	bool many;
 	char s[];
 };
 
