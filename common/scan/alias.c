@@ -24,7 +24,6 @@ static bool has_keys(struct scan *s, struct seq of, struct scope *scope, struct 
 static bool is_copying_call(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
 	struct node *f = n->call.func;
-
 	if (f->kind == E_ATTR && f->attr.name->known == SYM_copy && guard_plain_call(n, 0, 0))
 		return is_keys(s, f->attr.value, scope, loop);
 	if (!n->call.args.n || !has_keys(s, n->call.args, scope, loop))
@@ -97,7 +96,6 @@ static bool is_text(
 static bool part_has(struct scan *s, struct node *n, const struct binding *b, struct text key)
 {
 	struct display d = key_display(s, n, b->scope, b->loop);
-
 	for (uint32_t i = 0; d.known && i < d.of.n; i++)
 		if (is_text(s, d.of.v[i], d.scope, d.loop, key))
 			return true;
@@ -108,7 +106,6 @@ bool copy_supplies(struct scan *s, const struct var *v, struct text key)
 {
 	const struct binding *b = v->bindings;
 	struct node *n = v->copy;
-
 	if (n->kind == E_BINOP)
 		return part_has(s, n->two.a, b, key) || part_has(s, n->two.b, b, key);
 	for (uint32_t i = 0; n->kind == E_DICT && i < n->dict.keys.n && i < MAX_PARTS; i++) {
@@ -151,7 +148,6 @@ bool copy_holds(struct here *h, struct node *target)
 {
 	struct scan *s = h->s;
 	struct scope *cls;
-
 	if (target->kind != E_ATTR || target->attr.value->kind != E_NAME)
 		return false;
 	cls = helper_class(h, target->attr.value);

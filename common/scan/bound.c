@@ -8,7 +8,6 @@ static struct scope *object_named(struct scan *s, struct node *n, struct scope *
 				    ? key_only(scope_lookup(s, scope, n->name))
 				    : NULL;
 	struct module *m = NULL;
-
 	if (b && b->kind == BIND_CLASS)
 		return b->node->cls.scope;
 	if (!b || b->kind != BIND_IMPORT || b->found->where != IMPORT_INSIDE)
@@ -25,7 +24,6 @@ static struct scope *object_named(struct scan *s, struct node *n, struct scope *
 static void bind_named(struct scan *s, struct scope *of, struct node *name, const struct stored *at)
 {
 	struct texts t = key_values(s, name, at->scope, at->loop);
-
 	if (t.unknown)
 		of->open = true;
 	for (size_t i = 0; i < t.of.n && !t.unknown; i++) {
@@ -39,7 +37,6 @@ static void bind_named(struct scan *s, struct scope *of, struct node *name, cons
 static void bind_by_call(struct scan *s, const struct stored *at)
 {
 	struct seq args = at->node->call.args;
-
 	if (args.n != 3 || args.v[0]->kind == E_STARRED || args.v[1]->kind == E_STARRED ||
 		!scope_is_builtin(s, at->scope, at->node->call.func, SYM_setattr))
 		return;
@@ -51,7 +48,6 @@ static void bind_by_call(struct scan *s, const struct stored *at)
 static void bind_stored(struct scan *s, const struct stored *at)
 {
 	struct node *n = at->node;
-
 	if (n->kind == E_CALL) {
 		bind_by_call(s, at);
 	} else if (n->kind == E_SUBSCRIPT) {

@@ -211,7 +211,6 @@ static void push_key(struct test *t, struct node *key)
 {
 	struct fact f = {.key = key, .scope = t->scope};
 	struct texts x = key_values(t->s, key, t->scope, t->loop);
-
 	f.constant = !x.unknown && x.of.n == 1;
 	if (f.constant)
 		f.value = x.of.v[0];
@@ -221,7 +220,6 @@ static void push_key(struct test *t, struct node *key)
 static struct test without_facts(const struct test *t)
 {
 	struct test other = *t;
-
 	other.facts = NULL;
 	other.nfacts = 0;
 	return other;
@@ -231,7 +229,6 @@ static struct test without_facts(const struct test *t)
 static void expand_common(struct test *t, struct seq tests, bool truth)
 {
 	struct test first = without_facts(t);
-
 	expand(&first, tests.v[0], truth);
 	for (uint32_t i = 1; i < tests.n && first.facts; i++) {
 		struct test other = without_facts(t), both = without_facts(t);
@@ -252,7 +249,6 @@ static void expand_common(struct test *t, struct seq tests, bool truth)
 static bool follow_name(struct test *t, struct node **n)
 {
 	struct binding *b = NULL;
-
 	if ((*n)->kind == E_NAME && (*n)->op == NAME_PLAIN && t->names < MAX_NAMES)
 		b = key_only(scope_lookup(t->s, t->scope, (*n)->name));
 	if (!b || b->kind != BIND_VALUE)
@@ -267,7 +263,6 @@ static bool follow_name(struct test *t, struct node **n)
 static void expand_name(struct test *t, struct node *n, bool truth)
 {
 	struct test there = *t;
-
 	if (!follow_name(&there, &n))
 		return;
 	expand(&there, n, truth);
@@ -284,7 +279,6 @@ static bool is_none(const struct node *n)
 static void expand_is(struct test *t, struct node *left, struct node *right)
 {
 	struct test there = *t;
-
 	if (is_none(left))
 		left = right;
 	else if (!is_none(right))
@@ -304,7 +298,6 @@ static void expand_comparison(struct test *t, struct node *n, bool truth)
 {
 	struct node *left = n->cmp.left, *right = n->cmp.right.v[0];
 	struct display d;
-
 	if (n->cmp.right.n != 1)
 		return;
 	switch (n->cmp.ops[0]) {
@@ -356,7 +349,6 @@ static bool goes_over_all(const struct test *t, struct node *key)
 static void expand_each(struct test *t, struct node *comp, struct node *test, bool truth)
 {
 	struct test in = without_facts(t);
-
 	in.scope = comp->comp.scope;
 	in.loop = comp->comp.clauses.v[comp->comp.clauses.n - 1]->clause.loop;
 	expand(&in, test, truth);
@@ -392,7 +384,6 @@ static bool expand_all(struct test *t, struct node *n, bool truth)
 static void expand_empty(struct test *t, struct node *n)
 {
 	struct seq clauses = n->comp.clauses;
-
 	if (clauses.n == 1 && clauses.v[0]->clause.ifs.n == 1)
 		expand_each(t, n, clauses.v[0]->clause.ifs.v[0], false);
 }
@@ -465,7 +456,6 @@ static struct fact *facts_of(struct scan *s, struct assumption *a)
 {
 	uint32_t steps = 0;
 	struct test t = {.s = s, .scope = a->scope, .loop = a->loop, .steps = &steps};
-
 	if (!a->known) {
 		expand(&t, a->test, a->truth);
 		a->facts = t.facts;
@@ -479,7 +469,6 @@ enum without guard_of(const struct here *h, struct node *key, const struct text 
 {
 	enum without found = WITHOUT_UNKNOWN;
 	uint32_t compared = 0;
-
 	for (struct assumption *a = h->assumed; a; a = a->up)
 		for (struct fact *f = facts_of(h->s, a); f && compared < MAX_COMPARED;
 			f = f->next) {

@@ -28,7 +28,6 @@ static struct seq params_of(const struct scope *f)
 static struct scope *class_of_var(const struct var *v)
 {
 	struct binding *b = key_only(v);
-
 	return b && b->kind == BIND_CLASS ? b->node->cls.scope : NULL;
 }
 
@@ -44,7 +43,6 @@ static struct scope *class_made(
 static bool is_self(const struct var *v)
 {
 	const struct scope *f = v->scope;
-
 	return f && f->kind == SCOPE_FUNCTION && f->node->kind == S_FUNC &&
 	       f->up->kind == SCOPE_CLASS && f->node->func.params.n && v->count == 1 &&
 	       f->node->func.params.v[0]->param.name == v->sym;
@@ -68,7 +66,6 @@ struct scope *helper_class(struct here *h, struct node *n)
 struct scope *helper_base(struct scan *s, struct scope *cls)
 {
 	struct seq bases = cls->node->cls.args;
-
 	return bases.n == 1 && bases.v[0]->kind != E_STARRED
 		       ? class_of_var(key_named_var(s, bases.v[0], cls->up, NULL))
 		       : NULL;
@@ -89,7 +86,6 @@ static bool find_escape(struct scan *s, struct scope *cls)
 {
 	struct node *n = cls->node;
 	struct var *v = scope_lookup(s, cls->up, n->cls.name);
-
 	if (!v || v->flags & (VAR_USED | VAR_MADE))
 		return true;
 	for (uint32_t i = 0; i < n->cls.body.n; i++) {
@@ -152,7 +148,6 @@ static bool is_followed(struct scan *s, const struct helper *f)
 {
 	struct scope *scope = f->scope;
 	uint32_t seen = is_method(f) ? f->born + 1 : f->born;
-
 	if (s->round <= seen)
 		s->changed = true;
 	if (s->round <= seen || !scope->name)
@@ -180,7 +175,6 @@ static struct scope *callee(struct here *h, struct node *call, uint32_t *skip)
 {
 	struct node *f = call->call.func;
 	struct var *v = NULL;
-
 	*skip = 0;
 	if (f->kind != E_NAME && f->kind != E_ATTR)
 		return NULL;
@@ -246,7 +240,6 @@ static uint32_t parameter(struct node *call, struct seq params, uint32_t skip, s
 {
 	struct node *given;
 	bool is_default;
-
 	for (uint32_t i = skip; i < params.n && i < MAX_NEEDS; i++) {
 		given = takes_one(params.v[i]) ? argument(call, params, i, skip, &is_default)
 					       : NULL;
@@ -315,7 +308,6 @@ static void read_through(
 static void note_method_call(struct here *h, struct node *call, bool known)
 {
 	struct node *f = call->call.func;
-
 	if (f->kind != E_ATTR || !f->attr.name->method)
 		return;
 	struct scope *cls = helper_class(h, f->attr.value);
@@ -329,7 +321,6 @@ static void note_method_call(struct here *h, struct node *call, bool known)
 void helper_call(struct here *h, struct node *call, bool known)
 {
 	uint32_t skip;
-
 	if (!h->s->helpers)
 		return;
 	note_method_call(h, call, known);
@@ -358,7 +349,6 @@ bool helper_takes_keys(struct here *h, struct node *call, struct node *arg)
 {
 	uint32_t skip;
 	struct scope *f = callee(h, call, &skip);
-
 	if (!f)
 		return false;
 	struct seq params = params_of(f);
@@ -379,7 +369,6 @@ void helper_pass_on(struct scan *s)
 {
 	const uint8_t flags = VAR_USED | VAR_CALLED | VAR_MADE | VAR_ATTR;
 	bool changed = true;
-
 	for (int round = 0; changed && round < MAX_BASES; round++) {
 		changed = false;
 		for (size_t i = 0; i < s->work.n; i++) {

@@ -33,7 +33,6 @@ static struct texts unknown(void)
 static struct texts single(struct at *at, const char *s, uint32_t n)
 {
 	struct texts t = {.unknown = n > MAX_BYTES};
-
 	VEC_GROW(&at->s->arena, t.of);
 	t.of.v[t.of.n++] = (struct text){s, n};
 	return t;
@@ -66,7 +65,6 @@ static void add(struct at *at, struct texts *t, struct node *n)
 static struct text join(struct at *at, struct text a, struct text b)
 {
 	char *s = arena_alloc(&at->s->arena, (size_t)a.n + b.n + 1);
-
 	memcpy(s, a.s, a.n);
 	memcpy(s + a.n, b.s, b.n);
 	return (struct text){s, a.n + b.n};
@@ -76,7 +74,6 @@ static struct text join(struct at *at, struct text a, struct text b)
 static struct texts product(struct at *at, struct texts a, struct texts b)
 {
 	struct texts t = {.unknown = a.unknown || b.unknown};
-
 	if (a.of.n * b.of.n > MAX_VALUES)
 		t.unknown = true;
 	for (size_t i = 0; i < a.of.n && !t.unknown; i++)
@@ -92,7 +89,6 @@ static struct texts product(struct at *at, struct texts a, struct texts b)
 static struct texts formatted(struct at *at, struct node *n)
 {
 	struct texts t = single(at, "", 0);
-
 	if (n->flags & NODE_TEMPLATE)
 		return unknown();
 	for (uint32_t i = 0; i < n->list.n && !t.unknown; i++) {
@@ -128,7 +124,6 @@ static struct var *named_var(struct at *at, struct node *n)
 {
 	struct scan *s = at->s;
 	struct var *v = NULL;
-
 	if (n->kind == E_NAME) {
 		v = n->op == NAME_FIXED ? n->var : scope_lookup(s, at->scope, n->name);
 	} else if (n->kind == E_ATTR) {
@@ -162,7 +157,6 @@ static bool keeps_class(struct scan *s, struct node *n, struct scope *scope)
 static bool has_bases(struct scan *s, const struct binding *b)
 {
 	struct seq args = b->node->cls.args, decorators = b->node->cls.decorators;
-
 	for (uint32_t i = 0; i < decorators.n; i++)
 		if (!keeps_class(s, decorators.v[i], b->scope))
 			return true;
@@ -176,7 +170,6 @@ static struct node *named_class(struct at *at, struct node *n)
 {
 	struct var *v = at->nesting < MAX_NESTING ? class_var(at, n) : NULL;
 	struct binding *b = key_only(v ? v : named_var(at, n));
-
 	return b && b->kind == BIND_CLASS && !has_bases(at->s, b) ? b->node : NULL;
 }
 
@@ -207,7 +200,6 @@ static bool may_change(struct scan *s, const struct var *v)
 static struct elements named_elements(struct at *at, struct node *n)
 {
 	struct var *v = n->kind == E_NAME ? named_var(at, n) : class_var(at, n);
-
 	if (!v && n->kind == E_ATTR)
 		v = named_var(at, n);
 	struct binding *b = key_only(v);
@@ -234,7 +226,6 @@ static bool has_star(struct seq s)
 static struct elements elements(struct at *at, struct node *n)
 {
 	struct elements e = {.at = *at};
-
 	switch (n->kind) {
 	case E_TUPLE:
 	case E_LIST:
@@ -275,7 +266,6 @@ enum view { VIEW_SELF, VIEW_KEYS, VIEW_VALUES, VIEW_ITEMS };
 static enum view split_view(struct node **n)
 {
 	struct node *f = (*n)->kind == E_CALL ? (*n)->call.func : NULL;
-
 	if (!f || f->kind != E_ATTR || (*n)->call.args.n || (*n)->call.keywords.n)
 		return VIEW_SELF;
 	enum view view = f->attr.name->known == SYM_keys     ? VIEW_KEYS
@@ -297,7 +287,6 @@ static struct texts loop_values(struct at *from, const struct binding *b)
 	const struct path *path = b->path;
 	struct texts t = {.unknown = !e.known || at.depth >= MAX_DEPTH};
 	struct seq of = view == VIEW_VALUES ? e.values : e.keys;
-
 	if (view != VIEW_SELF && !e.values.v && e.keys.n)
 		return unknown();
 	if (view == VIEW_ITEMS) {
@@ -380,7 +369,6 @@ static struct texts loop_var_values(struct at *at, const struct var *v)
 static struct texts var_values(struct at *at, struct var *v)
 {
 	struct binding *b = key_only(v);
-
 	if (!v)
 		return unknown();
 	return b ? binding_values(at, b) : loop_var_values(at, v);
@@ -389,14 +377,12 @@ static struct texts var_values(struct at *at, struct var *v)
 static struct texts attr_values(struct at *at, struct node *n)
 {
 	struct var *v = class_var(at, n);
-
 	return var_values(at, v ? v : named_var(at, n));
 }
 
 static struct texts values_within(struct at *at, struct node *n)
 {
 	struct texts t = {0};
-
 	switch (n->kind) {
 	case E_STR:
 		return single(at, n->str.s, n->str.n);
@@ -434,7 +420,6 @@ static struct texts values(struct at *at, struct node *n)
 struct var *key_named_var(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
 	struct at at = {s, scope, loop, 0, 0};
-
 	return named_var(&at, n);
 }
 
@@ -442,13 +427,11 @@ struct display key_display(struct scan *s, struct node *n, struct scope *scope, 
 {
 	struct at at = {s, scope, loop, 0, 0};
 	struct elements e = elements(&at, n);
-
 	return (struct display){e.keys, e.at.scope, e.at.loop, e.known};
 }
 
 struct texts key_values(struct scan *s, struct node *n, struct scope *scope, struct loop *loop)
 {
 	struct at at = {s, scope, loop, 0, 0};
-
 	return values(&at, n);
 }

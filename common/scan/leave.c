@@ -28,7 +28,6 @@ static enum leave leave_of_function(struct scan *s, struct node *f, struct scope
 {
 	struct binding *b = key_only(scope_lookup(s, scope, f->name));
 	enum leave leave;
-
 	if (!b || b->kind != BIND_FUNC || calls == MAX_CALLS || b->node->flags & NODE_ASYNC)
 		return LEAVE_NOT;
 	if (kept(b->node, &leave))
@@ -41,7 +40,6 @@ static enum leave leave_of_function(struct scan *s, struct node *f, struct scope
 static enum leave leave_of_call(struct scan *s, struct node *n, struct scope *scope, int calls)
 {
 	struct node *f = n->call.func;
-
 	/* Most calls are none of these; no need to look their names up. */
 	if (f->kind == E_ATTR && f->attr.name->known != SYM_exit &&
 		f->attr.name->known != SYM__exit)
@@ -67,7 +65,6 @@ static enum leave either(enum leave a, enum leave b)
 static enum leave leave_of_try(struct scan *s, struct node *n, struct scope *scope, int calls)
 {
 	enum leave all = leave_at(s, n->try.final, scope, calls);
-
 	if (all != LEAVE_NOT)
 		return all;
 	all = leave_at(s, n->try.orelse.n ? n->try.orelse : n->try.body, scope, calls);
@@ -79,7 +76,6 @@ static enum leave leave_of_try(struct scan *s, struct node *n, struct scope *sco
 static enum leave leave_of_if(struct scan *s, struct node *n, struct scope *scope, int calls)
 {
 	enum leave leave;
-
 	if (kept(n, &leave))
 		return leave;
 	return keep(n, either(leave_at(s, n->cond.body, scope, calls),
@@ -89,7 +85,6 @@ static enum leave leave_of_if(struct scan *s, struct node *n, struct scope *scop
 static enum leave leave_at(struct scan *s, struct seq body, struct scope *scope, int calls)
 {
 	struct node *n = body.n ? body.v[body.n - 1] : NULL;
-
 	if (!n)
 		return LEAVE_NOT;
 	switch (n->kind) {
@@ -120,7 +115,6 @@ enum leave leave_of(struct scan *s, struct seq body, struct scope *scope)
 bool leave_may_give_up(struct seq body)
 {
 	struct node *n = body.n ? body.v[body.n - 1] : NULL;
-
 	return n && (n->kind == S_RAISE || n->kind == S_IF || n->kind == S_WITH ||
 			    n->kind == S_TRY || (n->kind == S_EXPR && n->one->kind == E_CALL));
 }
@@ -159,7 +153,6 @@ struct ways {
 static void find_ways(struct node *n, void *arg)
 {
 	struct ways *l = arg;
-
 	if (++l->steps > MAX_STEPS)
 		l->found |= RETURNS;
 	else if (n->kind == S_RETURN)
@@ -191,7 +184,6 @@ bool leave_in_the_end(const struct here *h, struct seq handler)
 {
 	struct ways l = {0};
 	bool again = false; /* around a loop, until it raises */
-
 	if (ways_of(&l, handler.v, handler.n))
 		return false;
 	for (const struct standing *b = h->block; b; b = b->up) {

@@ -8,7 +8,6 @@
 _Noreturn void lex_error(struct lex *lx, uint32_t line, uint32_t col, const char *message)
 {
 	struct fail *f = lx->syms->arena->fail;
-
 	f->line = line;
 	f->col = col;
 	f->message = message;
@@ -24,7 +23,6 @@ const char *lex_say(struct lex *lx, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
-
 	va_start(ap, fmt);
 	int n = vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
@@ -73,7 +71,6 @@ static void new_line(struct lex *lx, const char *at)
 static void continue_line(struct lex *lx)
 {
 	uint32_t col = (uint32_t)(lx->at - lx->line_start) + 1;
-
 	if (lx->at[1] != '\n')
 		error_if_reached(lx, col, "unexpected character after line continuation character");
 	if (lx->at[2] == '\0') {
@@ -89,7 +86,6 @@ static void set_indent(struct lex *lx, uint32_t col, uint32_t alt)
 {
 	static const char mixed[] = "inconsistent use of tabs and spaces in indentation";
 	struct lex_indents *in = lx->indents;
-
 	if (col > in->col[lx->indent]) {
 		if (lx->indent + 1 >= LEX_MAX_INDENT)
 			error_if_reached(lx, 0, "too many levels of indentation");
@@ -206,7 +202,6 @@ static void end_number(struct lex *lx, const char *p, const char *kind)
 static const char *radix_number(struct lex *lx, const char *p, int base)
 {
 	const char *kind = base == 16 ? "hexadecimal" : base == 8 ? "octal" : "binary";
-
 	do {
 		if (*p == '_')
 			p++;
@@ -245,7 +240,6 @@ static void check_decimal(struct lex *lx, const char *start, const char *stop)
 static const char *decimal_rest(struct lex *lx, const char *p, bool *integer)
 {
 	const char *kind = "decimal";
-
 	if (*p == '.') {
 		*integer = false;
 		p++;
@@ -278,7 +272,6 @@ static void zero_number(struct lex *lx, const char *start)
 {
 	const char *p = start + 1;
 	bool integer = true, nonzero = false;
-
 	while (*p == '0' || *p == '_') {
 		if (*p == '_' && !lex_is_digit(p[1]))
 			bad_number(lx, p + 1, "decimal");
@@ -300,7 +293,6 @@ static void zero_number(struct lex *lx, const char *start)
 static void number(struct lex *lx, const char *start)
 {
 	bool integer = true;
-
 	lx->flags = 0;
 	if (*start == '0') {
 		int base = lex_radix(start[1]);
@@ -338,7 +330,6 @@ static void string(struct lex *lx, const char *start, const char *quote, uint8_t
 	uint32_t line = lx->at_line;
 	char q = *quote;
 	const char *p = quote + 1;
-
 	if (p[0] == q && p[1] == q) {
 		flags |= LEX_TRIPLE;
 		p += 2;
@@ -478,7 +469,6 @@ static void name(struct lex *lx, const char *p)
 	uint64_t lo, hi;
 	unsigned n = lex_word16(p, &lo, &hi);
 	const char *stop = p + n;
-
 	if (n == 16)
 		while (lex_is_word(*stop) && (unsigned char)*stop < 0x80)
 			stop++;
@@ -755,7 +745,6 @@ void lex_next(struct lex *lx)
 void lex_rest(struct lex *lx, uint32_t line)
 {
 	struct fail *outer = lx->syms->arena->fail, f;
-
 	lx->syms->arena->fail = &f;
 	if (setjmp(f.at) == 0) {
 		while (lx->kind != T_EOF)

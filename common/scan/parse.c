@@ -15,7 +15,6 @@ static bool is_before(struct place a, struct place b)
 static struct place error_place(const struct parse *p)
 {
 	struct place at = parse_here(p);
-
 	if (p->lx.kind != T_EOF && p->lx.kind != T_INDENT && p->lx.kind != T_DEDENT)
 		return at;
 	if (*p->lx.at || at.line == 1) {
@@ -55,7 +54,6 @@ _Noreturn void parse_error_at(struct parse *p, const struct node *n, const char 
 _Noreturn void parse_unexpected(struct parse *p)
 {
 	struct place at = error_place(p);
-
 	p->complained = true;
 	if (p->lx.kind == T_INDENT)
 		lex_error(&p->lx, at.line, at.col, "unexpected indent");
@@ -77,7 +75,6 @@ static bool attempted(struct parse *p, void attempt(struct parse *), struct plac
 	struct fail f, *outer = p->arena->fail;
 	const struct parse saved = *p;
 	struct lex_paren top = p->lx.parens[p->lx.level ? p->lx.level - 1 : 0];
-
 	p->arena->fail = &f;
 	p->trial = true;
 	p->complained = false;
@@ -106,14 +103,12 @@ static bool attempted(struct parse *p, void attempt(struct parse *), struct plac
 bool parse_try(struct parse *p, void attempt(struct parse *))
 {
 	struct place reached;
-
 	return attempted(p, attempt, &reached);
 }
 
 bool parse_guess(struct parse *p, void attempt(struct parse *))
 {
 	struct place reached;
-
 	if (attempted(p, attempt, &reached))
 		return true;
 	parse_reached(p, reached);
@@ -123,7 +118,6 @@ bool parse_guess(struct parse *p, void attempt(struct parse *))
 void parse_grow(struct parse *p)
 {
 	struct node **old = p->stack;
-
 	p->stack = arena_raw(p->arena, 2 * p->room * sizeof(*old));
 	memcpy(p->stack, old, p->depth * sizeof(*old));
 	p->room *= 2;
@@ -164,7 +158,6 @@ struct sym *parse_name(struct parse *p)
 uint32_t parse_column(const char *text, uint32_t line, uint32_t col)
 {
 	uint32_t column = 1;
-
 	for (; line > 1; line--) {
 		text = lex_line_end(text);
 		text += *text == '\n';
@@ -182,7 +175,6 @@ struct parse_result parse_module(const char *text, struct symtab *syms, bool mod
 	struct lex_indents indents;
 	struct parse p = {
 		.arena = syms->arena, .syms = syms, .text = text, .needs = 11, .modern = modern};
-
 	p.trial = modern; /* what 3.11 says is what is told */
 
 	p.room = FIRST_ROOM;

@@ -9,7 +9,6 @@ static struct node *clause(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, X_COMP, parse_here(p), clause);
 	uint32_t mark = p->depth;
-
 	if (parse_accept(p, K_ASYNC))
 		n->flags = NODE_ASYNC;
 	parse_expect(p, K_FOR);
@@ -111,7 +110,6 @@ static struct node *list(struct parse *p, struct place at)
 static struct node *dict_value(struct parse *p)
 {
 	struct place colon = parse_here(p);
-
 	lex_next(&p->lx);
 	if (p->lx.kind == T_RBRACE || p->lx.kind == T_COMMA)
 		parse_fail(p, colon, "expression expected after dictionary key and ':'");
@@ -126,7 +124,6 @@ static struct node *dict_key(struct parse *p)
 {
 	const struct lex begin = p->lx;
 	const char *outer = p->key;
-
 	p->key = begin.start;
 	struct node *n = parse_expression(p);
 	p->key = outer;
@@ -179,7 +176,6 @@ static struct node *dict_or_set(struct parse *p, struct place at)
 {
 	struct place here = parse_here(p);
 	uint32_t mark = p->depth;
-
 	if (p->lx.kind == T_RBRACE)
 		return dict_rest(p, at, mark);
 	if (p->lx.kind == T_STAR)
@@ -223,7 +219,6 @@ static struct node *bracketed(
 struct node *parse_atom(struct parse *p)
 {
 	struct node *n;
-
 	switch (p->lx.kind) {
 	case T_NAME:
 		n = PARSE_NEW(p, E_NAME, parse_here(p), name);
@@ -264,7 +259,6 @@ static struct node *slice(struct parse *p)
 {
 	struct place at = parse_here(p);
 	struct node *first = NULL;
-
 	if (p->lx.kind == T_STAR)
 		return parse_starred(p);
 	if (p->lx.kind != T_COLON) {
@@ -291,7 +285,6 @@ struct node *parse_slices(struct parse *p)
 	struct place at = parse_here(p);
 	uint32_t mark = p->depth;
 	struct node *first = slice(p);
-
 	if (p->lx.kind != T_COMMA && first->kind != E_STARRED)
 		return first;
 	parse_push(p, first);

@@ -23,7 +23,6 @@ static void annotation(struct parse *p, struct node *n, enum token end, bool sta
 static struct node *param(struct parse *p, struct params *s, enum param_kind kind)
 {
 	struct node *n = PARSE_NEW(p, X_PARAM, parse_here(p), param);
-
 	n->op = (uint8_t)kind;
 	n->param.name = parse_name(p);
 	annotation(p, n, s->end, kind == PARAM_VARARGS);
@@ -38,7 +37,6 @@ static bool ends_param(const struct parse *p, const struct params *s)
 static void plain_param(struct parse *p, struct params *s)
 {
 	struct node *n = param(p, s, s->kind);
-
 	parse_push(p, n);
 	s->need_name = false;
 	if (p->lx.kind == T_EQUAL) {
@@ -61,7 +59,6 @@ static void slash(struct parse *p, struct params *s, uint32_t mark)
 {
 	bool first = p->depth == mark;
 	struct place at = parse_here(p);
-
 	if (s->kind != PARAM_POS)
 		parse_error(p, "/ must be ahead of *");
 	if (!first && p->stack[mark]->op == PARAM_POS_ONLY)
@@ -87,7 +84,6 @@ static void refuse_default(struct parse *p, const char *message)
 static _Noreturn void bare_star(struct parse *p, const struct params *s, struct place at)
 {
 	static const char message[] = "named arguments must follow bare *";
-
 	if (s->end == T_RPAR)
 		parse_fail(p, at, message);
 	parse_error(p, message);
@@ -96,7 +92,6 @@ static _Noreturn void bare_star(struct parse *p, const struct params *s, struct 
 static void star(struct parse *p, struct params *s)
 {
 	struct place at = parse_here(p);
-
 	lex_next(&p->lx);
 	if (s->kind != PARAM_POS && (p->lx.kind == T_NAME || p->lx.kind == T_COMMA))
 		parse_fail(p, at, "* argument may appear only once");
@@ -137,7 +132,6 @@ static void names_in_parentheses(struct parse *p)
 static _Noreturn void no_param(struct parse *p, const struct params *s)
 {
 	struct place at = parse_here(p);
-
 	if (p->lx.kind == T_LPAR && !s->value && s->kind == PARAM_POS &&
 		parse_try(p, names_in_parentheses))
 		parse_fail(p, at,
@@ -150,7 +144,6 @@ struct seq parse_params(struct parse *p, enum token end)
 {
 	struct params s = {.end = end, .kind = PARAM_POS};
 	uint32_t mark = p->depth;
-
 	while (p->lx.kind != end) {
 		if (s.kind == PARAM_KWARGS &&
 			(p->lx.kind == T_NAME || p->lx.kind == T_STAR || p->lx.kind == T_DSTAR ||
@@ -177,7 +170,6 @@ struct seq parse_params(struct parse *p, enum token end)
 static struct node *type_param(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, X_TYPEPARAM, parse_here(p), param);
-
 	if (!parse_accept(p, T_STAR) && !parse_accept(p, T_DSTAR)) {
 		n->param.name = parse_name(p);
 		if (parse_accept(p, T_COLON))
@@ -197,7 +189,6 @@ static struct node *type_param(struct parse *p)
 struct seq parse_type_params(struct parse *p)
 {
 	uint32_t mark = p->depth;
-
 	if (p->lx.kind != T_LSQB)
 		return (struct seq){0};
 	parse_modern(p, 12);

@@ -106,7 +106,6 @@ static struct node *call(struct parse *p, struct place at, struct node *func)
 static struct node *subscript(struct parse *p, struct place at, struct node *value)
 {
 	const struct lex bracket = p->lx;
-
 	parse_enter(p);
 	lex_next(&p->lx);
 	struct node *n = PARSE_NEW(p, E_SUBSCRIPT, at, sub);
@@ -128,7 +127,6 @@ struct node *parse_primary(struct parse *p)
 	struct place at = parse_here(p);
 	struct node *n = parse_atom(p), *sub;
 	unsigned links = 0;
-
 	for (;; parse_link(p, &links)) {
 		switch (p->lx.kind) {
 		case T_DOT:
@@ -154,7 +152,6 @@ static struct node *prefix(struct parse *p, enum level min)
 	struct place at = parse_here(p);
 	enum token kind = p->lx.kind;
 	struct node *n;
-
 	switch (kind) {
 	case K_NOT:
 		if (min > L_NOT)
@@ -188,7 +185,6 @@ static struct node *boolean(struct parse *p, struct place at, struct node *first
 {
 	enum token op = p->lx.kind;
 	uint32_t mark = p->depth;
-
 	parse_push(p, first);
 	while (parse_accept(p, op))
 		parse_push(p, binary(p, level + 1));
@@ -200,7 +196,6 @@ static struct node *boolean(struct parse *p, struct place at, struct node *first
 static enum cmp_op compare_op(struct parse *p)
 {
 	enum token kind = p->lx.kind;
-
 	lex_next(&p->lx);
 	switch (kind) {
 	case K_NOT:
@@ -242,7 +237,6 @@ static struct node *comparison(struct parse *p, struct place at, struct node *le
 {
 	uint32_t mark = p->depth, room = 4;
 	uint8_t *ops = arena_alloc(p->arena, room);
-
 	while (at_comparison(p)) {
 		uint32_t n = p->depth - mark;
 		if (n == room) {
@@ -285,7 +279,6 @@ static struct node *binary(struct parse *p, enum level min)
 	struct place at = parse_here(p);
 	struct node *n = prefix(p, min);
 	unsigned links = 0;
-
 	for (;;) {
 		enum level level = (enum level)levels[p->lx.kind];
 		if (level == L_NONE || level < min || (level == L_COMPARE && !at_comparison(p)))
@@ -309,7 +302,6 @@ struct node *parse_disjunction(struct parse *p)
 static struct node *lambda(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, E_LAMBDA, parse_here(p), lambda);
-
 	parse_enter(p);
 	lex_next(&p->lx);
 	n->lambda.params = parse_params(p, T_COLON);
@@ -323,7 +315,6 @@ struct node *parse_expression(struct parse *p)
 {
 	struct place at = parse_here(p);
 	const char *start = p->lx.start;
-
 	if (p->lx.kind == K_LAMBDA)
 		return lambda(p);
 	struct node *then = binary(p, L_OR);
@@ -410,7 +401,6 @@ struct node *parse_star_expressions(struct parse *p)
 	struct place at = parse_here(p);
 	struct node *first = star_expression(p);
 	uint32_t mark = p->depth;
-
 	if (p->lx.kind != T_COMMA)
 		return first;
 	parse_push(p, first);
@@ -424,7 +414,6 @@ struct node *parse_star_expressions(struct parse *p)
 static struct node *yield(struct parse *p)
 {
 	struct place at = parse_here(p);
-
 	lex_next(&p->lx);
 	if (parse_accept(p, K_FROM))
 		return one(p, E_YIELD_FROM, at, parse_expression(p));
@@ -459,7 +448,6 @@ struct arguments {
 static void argument(struct parse *p, struct arguments *a)
 {
 	struct place at = parse_here(p);
-
 	if (p->lx.kind == T_STAR) {
 		if (a->unpacked)
 			parse_fail(p, a->first,
@@ -497,7 +485,6 @@ static void split_arguments(struct parse *p, uint32_t mark, struct seq *args, st
 {
 	struct seq all = parse_take(p, mark);
 	uint32_t named = 0;
-
 	for (uint32_t i = 0; i < all.n; i++)
 		named += all.v[i]->kind == X_KEYWORD;
 	*args = all;
@@ -538,7 +525,6 @@ void parse_arguments(struct parse *p, struct seq *args, struct seq *keywords, bo
 	struct place at = parse_here(p);
 	uint32_t mark = p->depth;
 	struct arguments a = {0};
-
 	parse_enter(p);
 	lex_next(&p->lx);
 	a.first = parse_here(p);

@@ -84,7 +84,6 @@ static const struct node *culprit(const struct node *n, enum target_use use)
 void parse_bad_target(struct parse *p, const struct node *n, enum target_use use)
 {
 	const struct node *c = culprit(n, use);
-
 	if (c)
 		parse_error_at(p, c,
 			lex_say(&p->lx, "cannot %s %s",
@@ -94,7 +93,6 @@ void parse_bad_target(struct parse *p, const struct node *n, enum target_use use
 void parse_bad_targets(struct parse *p, const struct lex *begin, enum target_use use)
 {
 	struct place at = parse_here(p);
-
 	if (p->trial || p->lx.kind == T_EOF)
 		parse_unexpected(p);
 	parse_reached(p, at);
@@ -143,7 +141,6 @@ void parse_juxtaposed(struct parse *p, const char *start, const struct node *a)
 	bool legacy = a->kind == E_NAME && a->name->len == n &&
 		      (strcmp(a->name->s, "print") == 0 || strcmp(a->name->s, "exec") == 0);
 	bool opens = p->lx.kind == T_LPAR || p->lx.kind == T_LSQB || p->lx.kind == T_LBRACE;
-
 	if (p->trial || start == p->key)
 		return;
 	if (legacy && parse_try(p, operand))
@@ -176,7 +173,6 @@ void parse_mistaken_equal(struct parse *p, const struct node *n)
 {
 	bool constant =
 		n->kind == E_CONST && (n->op == K_NONE || n->op == K_TRUE || n->op == K_FALSE);
-
 	if (p->trial || !is_bit_or(n) || constant || n->kind == E_LIST || n->kind == E_TUPLE ||
 		n->kind == E_GENEXP || !parse_try(p, compared))
 		return;
@@ -248,7 +244,6 @@ void parse_lone_key(struct parse *p, const struct lex *begin)
 {
 	const char *stop = p->lx.start;
 	struct place at = {begin->line, 0};
-
 	if (p->trial)
 		parse_unexpected(p);
 	p->lx = *begin;

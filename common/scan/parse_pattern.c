@@ -21,7 +21,6 @@ static struct sym *capture_name(struct parse *p, bool wild)
 {
 	struct sym *y = p->lx.sym;
 	uint8_t flags = p->lx.flags;
-
 	if (p->lx.kind != T_NAME)
 		parse_error(p, "a name is expected in the pattern");
 	if (is_wild(p, y, flags)) {
@@ -39,7 +38,6 @@ static struct node *signed_number(struct parse *p, bool *imaginary)
 {
 	struct place at = parse_here(p);
 	bool minus = parse_accept(p, T_MINUS);
-
 	if (p->lx.kind != T_NUMBER)
 		parse_error(p, "a number is expected in the pattern");
 	*imaginary = p->lx.flags & LEX_IMAGINARY;
@@ -57,7 +55,6 @@ static struct node *number(struct parse *p)
 	struct place at = parse_here(p);
 	bool imaginary;
 	struct node *real = signed_number(p, &imaginary);
-
 	if (p->lx.kind != T_PLUS && p->lx.kind != T_MINUS)
 		return real;
 	if (imaginary)
@@ -77,7 +74,6 @@ static struct node *dotted(struct parse *p, struct place at, struct sym *name)
 {
 	struct node *n = PARSE_NEW(p, E_NAME, at, name);
 	unsigned links = 0;
-
 	n->name = name;
 	while (parse_accept(p, T_DOT)) {
 		parse_link(p, &links);
@@ -95,7 +91,6 @@ static void class_argument(struct parse *p, struct node *cls, uint32_t *names, u
 	struct place at = parse_here(p);
 	struct sym *name = p->lx.sym;
 	uint8_t flags = p->lx.flags;
-
 	if (p->lx.kind != T_NAME) {
 		if (*names)
 			parse_error(p, "positional patterns follow keyword patterns");
@@ -125,7 +120,6 @@ static struct node *class_pattern(struct parse *p, struct place at, struct node 
 {
 	struct node *n = PARSE_NEW(p, P_CLASS, at, pclass);
 	uint32_t mark = p->depth, names = 0, room = 0;
-
 	n->pclass.cls = cls;
 	parse_enter(p);
 	lex_next(&p->lx);
@@ -145,7 +139,6 @@ static struct node *class_pattern(struct parse *p, struct place at, struct node 
 static struct node *name_pattern(struct parse *p, struct place at, struct sym *name, uint8_t flags)
 {
 	bool wild = is_wild(p, name, flags);
-
 	if (!wild && (p->lx.kind == T_DOT || p->lx.kind == T_LPAR)) {
 		struct node *x = dotted(p, at, name);
 		if (p->lx.kind == T_LPAR)
@@ -164,7 +157,6 @@ static struct node *name_pattern(struct parse *p, struct place at, struct sym *n
 static struct node *star_or_pattern(struct parse *p)
 {
 	struct place at = parse_here(p);
-
 	if (!parse_accept(p, T_STAR))
 		return pattern(p);
 	struct node *n = PARSE_NEW(p, P_STAR, at, capture);
@@ -177,7 +169,6 @@ static struct node *sequence(struct parse *p, struct place at, struct node *firs
 {
 	struct node *n = PARSE_NEW(p, P_SEQUENCE, at, list);
 	uint32_t mark = p->depth;
-
 	if (first)
 		parse_push(p, first);
 	/* Without brackets it ends where the case's guard or block begins. */
@@ -190,7 +181,6 @@ static struct node *sequence(struct parse *p, struct place at, struct node *firs
 static struct node *parenthesised(struct parse *p, struct place at)
 {
 	struct node *n;
-
 	parse_enter(p);
 	lex_next(&p->lx);
 	if (p->lx.kind == T_RPAR) {
@@ -222,7 +212,6 @@ static struct node *mapping_key(struct parse *p)
 {
 	struct place at = parse_here(p);
 	struct sym *name = p->lx.sym;
-
 	switch (p->lx.kind) {
 	case T_NUMBER:
 	case T_MINUS:
@@ -246,7 +235,6 @@ static struct node *mapping(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, P_MAPPING, at, mapping);
 	uint32_t mark = p->depth;
-
 	parse_enter(p);
 	lex_next(&p->lx);
 	while (p->lx.kind != T_RBRACE) {
@@ -281,7 +269,6 @@ static struct node *closed_pattern(struct parse *p)
 	struct sym *name = p->lx.sym;
 	uint8_t flags = p->lx.flags;
 	struct node *n;
-
 	switch (p->lx.kind) {
 	case T_NUMBER:
 	case T_MINUS:
@@ -313,7 +300,6 @@ static struct node *pattern_from(struct parse *p, struct place at, struct node *
 {
 	struct node *n = closed;
 	uint32_t mark = p->depth;
-
 	if (p->lx.kind == T_BAR) {
 		parse_push(p, closed);
 		while (parse_accept(p, T_BAR))
@@ -338,7 +324,6 @@ static struct node *pattern(struct parse *p)
 static struct node *case_block(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, X_CASE, parse_here(p), kase);
-
 	if (p->lx.kind != T_NAME || p->lx.sym != p->syms->known[SYM_case] ||
 		p->lx.flags & LEX_ODD_NAME)
 		parse_unexpected(p);
@@ -360,7 +345,6 @@ static struct node *case_block(struct parse *p)
 struct seq parse_cases(struct parse *p, uint32_t line)
 {
 	uint32_t mark = p->depth;
-
 	parse_indent(p, "'match' statement", line);
 	do
 		parse_push(p, case_block(p));

@@ -28,7 +28,6 @@ static struct node *with_one(struct parse *p, enum node_kind kind, struct place 
 static struct node *annotated(struct parse *p, struct place at, struct node *target)
 {
 	struct node *n = PARSE_NEW(p, S_ANNASSIGN, at, three);
-
 	if (!parse_is_single_target(target)) {
 		parse_mistaken_annotation(p, target);
 		parse_unexpected(p);
@@ -48,7 +47,6 @@ static struct node *assignment(struct parse *p, struct place at, struct node *va
 	struct node *n = PARSE_NEW(p, S_ASSIGN, at, assign);
 	struct place begin = at;
 	uint32_t mark = p->depth;
-
 	while (p->lx.kind == T_EQUAL) {
 		if (!parse_is_target(value, TARGET_STORE))
 			parse_mistaken_assignment(p, begin, value, p->depth == mark);
@@ -65,7 +63,6 @@ static struct node *assignment(struct parse *p, struct place at, struct node *va
 static struct node *augmented(struct parse *p, struct place at, struct node *target)
 {
 	struct node *n = PARSE_NEW(p, S_AUGASSIGN, at, two);
-
 	if (!parse_is_single_target(target)) {
 		parse_mistaken_augmented(p, target);
 		parse_unexpected(p);
@@ -81,7 +78,6 @@ static struct node *expression_stmt(struct parse *p)
 {
 	struct place at = parse_here(p);
 	struct node *n = parse_yield_or_star(p);
-
 	if (p->lx.kind == T_EQUAL)
 		return assignment(p, at, n);
 	if (p->lx.kind == T_WALRUS && n->kind != E_NAME)
@@ -96,7 +92,6 @@ static struct node *expression_stmt(struct parse *p)
 static struct node *raise(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_RAISE, at, two);
-
 	if (!parse_starts_expression(p))
 		return n;
 	n->two.a = parse_expression(p);
@@ -108,7 +103,6 @@ static struct node *raise(struct parse *p, struct place at)
 static struct node *assert_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_ASSERT, at, two);
-
 	n->two.a = parse_expression(p);
 	if (parse_accept(p, T_COMMA))
 		n->two.b = parse_expression(p);
@@ -119,7 +113,6 @@ static struct node *scope_names(struct parse *p, enum node_kind kind, struct pla
 {
 	struct node *n = PARSE_NEW(p, kind, at, names);
 	uint32_t room = 0;
-
 	do {
 		if (n->names.n == room) {
 			struct sym **old = n->names.v;
@@ -136,7 +129,6 @@ static struct node *scope_names(struct parse *p, enum node_kind kind, struct pla
 static struct node *delete (struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_DELETE, at, list);
-
 	n->list = parse_del_targets(p);
 	return n;
 }
@@ -147,7 +139,6 @@ static struct sym *dotted_name(struct parse *p)
 	struct sym *y = parse_name(p);
 	size_t n = y->len, room = 0;
 	char *s = NULL;
-
 	while (parse_accept(p, T_DOT)) {
 		struct sym *more = parse_name(p);
 		if (n + more->len + 1 > room) {
@@ -166,7 +157,6 @@ static struct sym *dotted_name(struct parse *p)
 static struct node *import_alias(struct parse *p, struct sym *name(struct parse *))
 {
 	struct node *n = PARSE_NEW(p, X_ALIAS, parse_here(p), alias);
-
 	n->alias.name = name(p);
 	if (parse_accept(p, K_AS))
 		n->alias.as = parse_name(p);
@@ -190,7 +180,6 @@ static void import_names(struct parse *p)
 {
 	bool parens = parse_accept(p, T_LPAR);
 	uint32_t mark = p->depth;
-
 	do {
 		if (parens && p->lx.kind == T_RPAR)
 			break;
@@ -232,7 +221,6 @@ static struct node *simple_stmt(struct parse *p)
 {
 	struct place at = parse_here(p);
 	enum token kind = p->lx.kind;
-
 	switch (kind) {
 	case K_RETURN:
 		lex_next(&p->lx);
@@ -275,7 +263,6 @@ static struct node *simple_stmt(struct parse *p)
 static struct node *type_alias(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_TYPEALIAS, at, alias_stmt);
-
 	parse_modern(p, 12);
 	n->alias_stmt.name = parse_name(p);
 	n->alias_stmt.type_params = parse_type_params(p);
@@ -322,7 +309,6 @@ void parse_indent(struct parse *p, const char *what, uint32_t line)
 struct seq parse_block(struct parse *p, const char *what, uint32_t line)
 {
 	uint32_t mark = p->depth;
-
 	if (!parse_accept(p, T_NEWLINE)) {
 		simple_stmts(p);
 		return parse_take(p, mark);
@@ -338,7 +324,6 @@ struct seq parse_block(struct parse *p, const char *what, uint32_t line)
 static struct seq sure_block(struct parse *p, const char *what)
 {
 	uint32_t line = p->lx.line;
-
 	lex_next(&p->lx);
 	sure_colon(p);
 	return parse_block(p, what, line);
@@ -356,7 +341,6 @@ static struct node *if_stmt(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, S_IF, parse_here(p), cond);
 	const char *what = p->lx.kind == K_IF ? "'if' statement" : "'elif' statement";
-
 	lex_next(&p->lx);
 	n->cond.test = parse_named(p);
 	parse_colon(p);
@@ -376,7 +360,6 @@ static struct node *if_stmt(struct parse *p)
 static struct node *while_stmt(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, S_WHILE, parse_here(p), cond);
-
 	lex_next(&p->lx);
 	n->cond.test = parse_named(p);
 	parse_colon(p);
@@ -388,7 +371,6 @@ static struct node *while_stmt(struct parse *p)
 static struct node *for_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_FOR, at, loop);
-
 	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
 	n->loop.target = parse_star_targets(p);
@@ -409,7 +391,6 @@ static struct node *with_target(struct parse *p)
 {
 	const struct lex begin = p->lx;
 	struct node *n = parse_star_target(p);
-
 	if (n && (p->trial || ends_with_item(p)))
 		return n;
 	p->far = parse_here(p);
@@ -454,7 +435,6 @@ static struct node *with_stmt(struct parse *p, struct place at)
 {
 	struct node *n = PARSE_NEW(p, S_WITH, at, with);
 	uint32_t mark = p->depth, line = p->lx.line;
-
 	lex_next(&p->lx);
 	if (p->lx.kind != T_LPAR || !parse_guess(p, with_parens))
 		with_items(p, false);
@@ -478,7 +458,6 @@ static void handler_head(struct parse *p, struct node *n)
 {
 	struct place at = parse_here(p);
 	uint32_t mark = p->depth;
-
 	n->handler.type = parse_expression(p);
 	if (p->lx.kind == T_COMMA) {
 		if (!p->modern && parse_try(p, more_types))
@@ -499,7 +478,6 @@ static void handler_head(struct parse *p, struct node *n)
 static struct node *handler(struct parse *p, struct node *try, bool first)
 {
 	struct node *n = PARSE_NEW(p, X_HANDLER, parse_here(p), handler);
-
 	lex_next(&p->lx);
 	bool star = parse_accept(p, T_STAR);
 	if (first && star)
@@ -520,7 +498,6 @@ static struct node *try_stmt(struct parse *p)
 {
 	struct node *n = PARSE_NEW(p, S_TRY, parse_here(p), try);
 	uint32_t mark = p->depth;
-
 	n->try.body = sure_block(p, "'try' statement");
 	if (p->lx.kind == K_EXCEPT) {
 		while (p->lx.kind == K_EXCEPT)
@@ -538,7 +515,6 @@ static struct node *try_stmt(struct parse *p)
 static struct node *return_type(struct parse *p)
 {
 	struct place arrow = parse_here(p);
-
 	lex_next(&p->lx);
 	if (!parse_starts_expression(p))
 		parse_fail(p, arrow, "expected ':'");
@@ -549,7 +525,6 @@ static struct node *func_def(struct parse *p, struct place at, struct seq decora
 {
 	struct node *n = PARSE_NEW(p, S_FUNC, at, func);
 	uint32_t imports = p->imports;
-
 	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
 	n->func.decorators = decorators;
@@ -572,7 +547,6 @@ static struct node *func_def(struct parse *p, struct place at, struct seq decora
 static struct node *class_def(struct parse *p, struct place at, struct seq decorators)
 {
 	struct node *n = PARSE_NEW(p, S_CLASS, at, cls);
-
 	uint32_t line = p->lx.line;
 	lex_next(&p->lx);
 	n->cls.decorators = decorators;
@@ -589,7 +563,6 @@ static struct node *async_stmt(struct parse *p, struct seq decorators, bool only
 {
 	struct place at = parse_here(p);
 	struct node *n;
-
 	lex_next(&p->lx);
 	if (p->lx.kind == K_DEF)
 		n = func_def(p, at, decorators);
@@ -606,7 +579,6 @@ static struct node *async_stmt(struct parse *p, struct seq decorators, bool only
 static struct node *decorated(struct parse *p)
 {
 	uint32_t mark = p->depth;
-
 	while (parse_accept(p, T_AT)) {
 		parse_push(p, parse_named(p));
 		parse_expect(p, T_NEWLINE);
@@ -627,7 +599,6 @@ static struct node *match_subject(struct parse *p)
 	struct place at = parse_here(p);
 	uint32_t mark = p->depth;
 	struct node *first = parse_star_named(p);
-
 	if (p->lx.kind != T_COMMA) {
 		if (first->kind == E_STARRED)
 			parse_error_at(p, first, "invalid syntax");
@@ -671,7 +642,6 @@ static struct node *match_stmt(struct parse *p)
 {
 	struct place at = parse_here(p);
 	uint32_t mark = p->depth;
-
 	if (!parse_guess(p, match_head)) {
 		if (!p->trial && parse_try(p, match_without_colon))
 			parse_error(p, "expected ':'");
@@ -692,7 +662,6 @@ static struct node *statement(struct parse *p)
 {
 	struct place at = parse_here(p);
 	struct node *n;
-
 	switch (p->lx.kind) {
 	case K_IF:
 		return if_stmt(p);
@@ -723,7 +692,6 @@ static struct node *statement(struct parse *p)
 struct seq parse_statements(struct parse *p)
 {
 	uint32_t mark = p->depth;
-
 	do {
 		if (p->lx.kind == T_EOF && p->depth == mark)
 			break;

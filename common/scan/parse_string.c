@@ -101,7 +101,6 @@ static const char *in_bytes(struct parse *p, struct str_fault f)
 static size_t escaped_length(const char *s, size_t n)
 {
 	size_t len = 0;
-
 	for (size_t i = 0; i < n; i++)
 		len += (unsigned char)s[i] < 0x80 ? 1 : (s[i] & 0xC0) == 0xC0 ? 10 : 0;
 	return len;
@@ -121,7 +120,6 @@ static void add_literal(struct parse *p, struct build *b, const char *s, size_t 
 {
 	const char *wrong = NULL;
 	size_t len = n;
-
 	if (!n)
 		return;
 	reserve(p, b, n);
@@ -145,7 +143,6 @@ static void add_literal(struct parse *p, struct build *b, const char *s, size_t 
 static void add_text(struct parse *p, struct build *b, const char *s, const char *end)
 {
 	size_t n = (size_t)(end - s);
-
 	reserve(p, b, n);
 	memcpy(b->text + b->n, s, n);
 	b->n += n;
@@ -196,7 +193,6 @@ struct scan_field {
 static bool skip_quoted(struct scan_field *f, char c)
 {
 	bool three = f->at + 2 < f->end && f->at[1] == c && f->at[2] == c;
-
 	if (f->quote) {
 		if (c != f->quote || (f->triple && !three))
 			return true;
@@ -217,7 +213,6 @@ static bool skip_quoted(struct scan_field *f, char c)
 static const char *close_in_field(struct lex *lx, struct scan_field *f, char c)
 {
 	char want = c == ')' ? '(' : c == ']' ? '[' : '{';
-
 	if (!f->depth)
 		return lex_say(lx, "f-string: unmatched '%c'", c);
 	char open = f->open[--f->depth];
@@ -244,7 +239,6 @@ static const char *find_field_end(struct parse *p, struct piece *t, const char *
 {
 	struct scan_field f = {.at = s, .end = end};
 	const char *wrong = NULL;
-
 	for (; f.at < f.end && !wrong; f.at++) {
 		char c = *f.at;
 		if (c == '\\')
@@ -281,7 +275,6 @@ static struct place field_place(struct piece *t, const char *brace)
 {
 	struct place d = {0, 0};
 	const char *s = brace + 1;
-
 	/* Fields come in order, so each byte is looked at once. */
 	for (const char *p = t->seen ? t->seen : t->start; p < brace; p++) {
 		if (*p != '\n')
@@ -307,7 +300,6 @@ static struct node *parse_field(struct parse *p, struct piece *t, const char *s,
 	int level = p->level;
 	bool field = p->field;
 	const char *q = s, *whole = p->text;
-
 	while (q < end && (*q == ' ' || *q == '\t' || *q == '\n' || *q == '\f'))
 		q++;
 	if (q == end)
@@ -457,7 +449,6 @@ static void modern_field(struct parse *p, struct build *b, struct piece *t, char
 	int outer = p->lx.fs_level;
 	char conversion = 0;
 	struct node *spec = NULL;
-
 	parse_enter(p);
 	lex_next(&p->lx); /* the brace */
 	p->lx.fs_level = p->lx.level;
@@ -525,7 +516,6 @@ static void add_modern(struct parse *p, struct build *b, struct piece *t)
 static struct piece take_piece(struct parse *p)
 {
 	struct piece t = {.start = p->lx.start, .stop = p->lx.stop, .flags = p->lx.flags};
-
 	t.at = parse_here(p);
 	if (p->lx.kind == T_STRING) {
 		t.body = lex_string_body(&p->lx, &t.end);
@@ -539,7 +529,6 @@ static struct node *joined(struct parse *p, struct piece t, bool fields)
 {
 	struct build b = {.first = t.at, .last = t.at, .mark = p->depth};
 	uint8_t bytes = t.flags & LEX_BYTES;
-
 	for (;;) {
 		if ((t.flags & LEX_BYTES) != bytes)
 			string_error(p, "cannot mix bytes and nonbytes literals");

@@ -25,7 +25,6 @@ struct node *parse_star_target(struct parse *p)
 	struct place at = parse_here(p);
 	bool star = parse_accept(p, T_STAR);
 	struct node *n = parse_primary(p);
-
 	if (!parse_is_target(n, TARGET_STORE))
 		return NULL;
 	if (!star)
@@ -49,7 +48,6 @@ struct node *parse_star_targets(struct parse *p)
 	uint32_t mark = p->depth;
 	const struct lex begin = p->lx;
 	struct node *n = loop_target(p, &begin);
-
 	if (p->lx.kind != T_COMMA) {
 		if (p->lx.kind != K_IN)
 			parse_bad_targets(p, &begin, TARGET_LOOP);
@@ -69,7 +67,6 @@ struct seq parse_del_targets(struct parse *p)
 {
 	const struct lex begin = p->lx;
 	uint32_t mark = p->depth;
-
 	do {
 		struct node *n = p->lx.kind == T_STAR ? NULL : parse_primary(p);
 		if (!n || !parse_is_target(n, TARGET_DELETE))

@@ -27,7 +27,6 @@ static struct val visit_name(struct here *h, struct node *n, enum var_flags as)
 {
 	struct var *v;
 	struct val r = value_of_name(h->s, n, h->scope, &v);
-
 	if (v)
 		v->flags |= as;
 	return r;
@@ -105,7 +104,6 @@ static bool is_namespace(struct here *h, struct node *n)
 static void check_keys_attr(struct here *h, struct node *n, struct val base)
 {
 	struct val ignored;
-
 	if (n->attr.name->known == SYM_EV_KEYS && !value_keys_of_module(h->s, base, &ignored))
 		report_dynamic(h, n, "EV_KEYS of something that is not known", by_name);
 }
@@ -162,7 +160,6 @@ static void read_index(struct here *h, struct node *n, struct val base)
 static void check_index(struct here *h, struct node *n)
 {
 	struct node *i = n->sub.index;
-
 	if ((!h->s->names_keys && i->kind != E_BINOP && i->kind != E_JOINED) || !is_keys_name(h, i))
 		return;
 	if (!value_is_globals(h->s, n->sub.value, h->scope))
@@ -174,7 +171,6 @@ static void check_index(struct here *h, struct node *n)
 static struct val visit_subscript(struct here *h, struct node *n)
 {
 	struct val base = visit_base(h, n->sub.value, 0);
-
 	read_index(h, n, base);
 	use(h, n->sub.index);
 	struct val v = value_of_subscript(h->s, n, h->scope, h->loop);
@@ -193,7 +189,6 @@ static bool starts_plain(const struct node *n)
 static void read_call(struct here *h, struct node *n, uint32_t method)
 {
 	uint32_t most = method & (VAL_GETITEM | VAL_CONTAINS) ? 1 : 2;
-
 	if (!guard_plain_call(n, 1, most)) {
 		report_dynamic(h, n, "the arguments are not plain", NULL);
 		return;
@@ -207,7 +202,6 @@ static void read_call(struct here *h, struct node *n, uint32_t method)
 static void env_call(struct here *h, struct node *n)
 {
 	struct node *f = n->call.func, *on = f->kind == E_ATTR ? f->attr.value : f;
-
 	if (starts_plain(n)) {
 		report_env(h, n->call.args.v[0], on, n->line);
 		return;
@@ -223,7 +217,6 @@ static void env_call(struct here *h, struct node *n)
 static bool getter_call(struct here *h, struct node *n, struct val func)
 {
 	bool ours = false;
-
 	if (!guard_plain_call(n, 1, 1) ||
 		!(value_of(h->s, n->call.args.v[0], h->scope, h->loop).bits & VAL_DICT))
 		return false;
@@ -249,7 +242,6 @@ static void check_getattr(struct here *h, struct node *n)
 {
 	struct val ignored;
 	struct seq args = n->call.args;
-
 	if (args.n < 2 || args.v[0]->kind == E_STARRED || !is_keys_name(h, args.v[1]))
 		return;
 	struct val v = value_of(h->s, args.v[0], h->scope, h->loop);
@@ -260,7 +252,6 @@ static void check_getattr(struct here *h, struct node *n)
 static bool mentions_keys(struct here *h, struct node *n)
 {
 	struct texts t = key_values(h->s, n, h->scope, h->loop);
-
 	for (size_t i = 0; i < t.of.n && !t.unknown; i++)
 		if (memmem(t.of.v[i].s, t.of.v[i].n, "EV_KEYS", 7))
 			return true;
@@ -271,7 +262,6 @@ static bool mentions_keys(struct here *h, struct node *n)
 static void check_code(struct here *h, struct node *n)
 {
 	struct node *code = starts_plain(n) ? n->call.args.v[0] : NULL;
-
 	for (uint32_t i = 0; i < n->call.keywords.n && !code; i++)
 		if (n->call.keywords.v[i]->keyword.name &&
 			n->call.keywords.v[i]->keyword.name->known == SYM_source)
@@ -286,7 +276,6 @@ static void check_namespace_call(struct here *h, struct node *n)
 {
 	struct node *f = n->call.func, *base = f->attr.value;
 	uint32_t method = value_method(f->attr.name);
-
 	if (!method || method == VAL_CONTAINS || !starts_plain(n))
 		return;
 	bool globals = value_is_globals(h->s, base, h->scope);
@@ -352,7 +341,6 @@ static struct val visit_callee_name(struct here *h, struct node *call)
 static struct val visit_callee(struct here *h, struct node *n, bool *known)
 {
 	struct node *f = n->call.func;
-
 	*known = false;
 
 	if (f->kind != E_ATTR) {
@@ -383,7 +371,6 @@ static void note_passed(struct here *h, struct node *n)
 	struct var *v = n->kind == E_NAME || n->kind == E_ATTR
 				? key_named_var(h->s, n, h->scope, h->loop)
 				: NULL;
-
 	if (!v || v->flags & VAR_PASSED)
 		return;
 	v->flags |= VAR_PASSED;
@@ -394,7 +381,6 @@ static void note_passed(struct here *h, struct node *n)
 static bool changes_nothing(struct here *h, struct node *call)
 {
 	struct node *f = call->call.func;
-
 	if (f->kind == E_ATTR &&
 		(f->attr.name->known == SYM_join ||
 			(f->attr.name->known == SYM_dumps && f->attr.value->kind == E_NAME)))
@@ -424,7 +410,6 @@ static void note_renamed(struct here *h, struct node *target, struct node *value
 {
 	const struct sym *name = target->kind == E_ATTR ? target->attr.name : NULL;
 	struct var *v = NULL;
-
 	if (target->kind == E_NAME && target->op == NAME_PLAIN) {
 		name = target->name;
 		v = scope_lookup(h->s, h->scope, name);
@@ -448,7 +433,6 @@ static struct val visit_call(struct here *h, struct node *n)
 	bool known;
 	struct val f = visit_callee(h, n, &known);
 	bool harmless = check_builtin(h, n);
-
 	for (uint32_t m = VAL_GET; m <= VAL_CONTAINS; m <<= 1)
 		if (f.bits & m)
 			read_call(h, n, m);
@@ -506,7 +490,6 @@ static void compare_pair(struct here *h, struct node *n, struct node *left, stru
 static bool read_subset(struct here *h, struct node *n)
 {
 	struct display d;
-
 	if (!guard_subset(h->s, n, h->scope, h->loop, &d))
 		return false;
 	struct here there = *h;
@@ -520,7 +503,6 @@ static bool read_subset(struct here *h, struct node *n)
 static struct val visit_compare(struct here *h, struct node *n)
 {
 	struct node *left = n->cmp.left;
-
 	if (read_subset(h, n))
 		return (struct val){0};
 	struct val lv = visit(h, left);
@@ -542,7 +524,6 @@ static struct val visit_boolean(struct here *h, struct node *n)
 {
 	struct here in = *h;
 	struct val v = {0};
-
 	for (uint32_t i = 0; i < n->list.n; i++) {
 		v = value_merge(h->s, v, visit(&in, n->list.v[i]));
 		if (i + 1 < n->list.n)
@@ -554,7 +535,6 @@ static struct val visit_boolean(struct here *h, struct node *n)
 static struct val visit_conditional(struct here *h, struct node *n)
 {
 	struct here then = *h, other = *h;
-
 	visit(h, n->three.a);
 	guard_assume(&then, n->three.a, true, WITHOUT_GOES_ON);
 	guard_assume(&other, n->three.a, false, WITHOUT_GOES_ON);
@@ -570,7 +550,6 @@ static bool in_class(const struct here *h)
 static struct val visit_named(struct here *h, struct node *n)
 {
 	struct val v = visit(h, n->two.b);
-
 	if (v.bits & VAL_OURS && in_class(h))
 		words_used(h, n->two.b, S_ASSIGN);
 	return v;
@@ -592,7 +571,6 @@ static void visit_params(struct here *h, struct seq params)
 static struct here inside(const struct here *h, struct scope *scope)
 {
 	struct here in = *h;
-
 	in.scope = scope;
 	in.caught = in.tried = false;
 	in.block = NULL;
@@ -602,7 +580,6 @@ static struct here inside(const struct here *h, struct scope *scope)
 static void visit_lambda(struct here *h, struct node *n)
 {
 	struct here in = inside(h, n->lambda.scope);
-
 	visit_params(h, n->lambda.params);
 	use_in(&in, n->lambda.body, E_LAMBDA);
 }
@@ -612,7 +589,6 @@ static void store_parts(struct here *h, struct node *t);
 static void visit_comprehension(struct here *h, struct node *n)
 {
 	struct here in = *h;
-
 	in.scope = n->comp.scope;
 	for (uint32_t i = 0; i < n->comp.clauses.n; i++) {
 		struct node *c = n->comp.clauses.v[i];
@@ -718,7 +694,6 @@ static void visit_part(struct node *n, void *arg)
 {
 	struct here *h = arg;
 	uint32_t ours = visit(h, n->kind == X_KEYWORD ? n->keyword.value : n).bits & VAL_OURS;
-
 	if (ours & ~(uint32_t)VAL_DICT)
 		words_used(h, n, E_CONST);
 }
@@ -741,7 +716,6 @@ static bool is_itself(struct here *h, struct node *n)
 static void assign_all(struct here *h, struct node *value, struct node **targets, uint32_t n)
 {
 	bool pairs = true, taken = true;
-
 	for (uint32_t i = 0; i < n; i++) {
 		pairs &= scope_unpacks(targets[i], value);
 		taken &= takes_keys(h, targets[i]);
@@ -774,7 +748,6 @@ static void assign_all(struct here *h, struct node *value, struct node **targets
 static void augmented(struct here *h, struct node *n)
 {
 	struct node *t = n->two.a;
-
 	if (t->kind == E_SUBSCRIPT)
 		read_index(h, t, value_of(h->s, t->sub.value, h->scope, h->loop));
 	if (t->kind == E_ATTR)
@@ -790,7 +763,6 @@ enum caught { CATCHES_KEY = 1, CATCHES_IMPORT = 2 };
 static int catches(struct here *h, struct node *type)
 {
 	int all = 0;
-
 	if (!type)
 		return CATCHES_KEY | CATCHES_IMPORT;
 	if (type->kind == E_TUPLE) {
@@ -823,7 +795,6 @@ static void note_caught(struct here *h, int what)
 static int gives_up(struct here *in, struct seq handler)
 {
 	enum leave leave = leave_of(in->s, handler, in->scope);
-
 	if (leave == LEAVE_NOT && leave_in_the_end(in, handler)) {
 		in->tried = true;
 		return CATCHES_KEY;
@@ -835,7 +806,6 @@ static void try_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
 	int taken = 0;
-
 	/* The first handler for a missing key is the one that gets it. */
 	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
 		struct node *c = n->try.handlers.v[i];
@@ -859,7 +829,6 @@ static void try_stmt(struct here *h, struct node *n)
 static int suppresses(struct here *h, struct node *n)
 {
 	int all = 0;
-
 	if (n->kind != E_CALL ||
 		!(value_of(h->s, n->call.func, h->scope, h->loop).bits & VAL_SUPPRESS))
 		return 0;
@@ -871,7 +840,6 @@ static int suppresses(struct here *h, struct node *n)
 static void with_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
-
 	for (uint32_t i = 0; i < n->with.items.n; i++) {
 		struct node *item = n->with.items.v[i];
 		use(&in, item->two.a);
@@ -896,7 +864,6 @@ static void class_pattern(struct here *h, struct node *p, bool keys)
 {
 	/* dict(x) captures what is matched. */
 	bool itself = keys && p->pclass.args.n == 1 && p->pclass.cls->kind == E_NAME;
-
 	use(h, p->pclass.cls);
 	patterns(h, p->pclass.args, itself);
 	patterns(h, p->pclass.values, false);
@@ -949,7 +916,6 @@ static void pattern(struct here *h, struct node *p, bool keys)
 static void match_stmt(struct here *h, struct node *n)
 {
 	struct val v = visit(h, n->match.subject);
-
 	if (v.bits & VAL_METHODS)
 		words_used(h, n->match.subject, E_CONST);
 	for (uint32_t i = 0; i < n->match.cases.n; i++) {
@@ -969,7 +935,6 @@ static void match_stmt(struct here *h, struct node *n)
 static void if_stmt(struct here *h, struct node *n)
 {
 	struct here then = *h, other = *h;
-
 	visit(h, n->cond.test);
 	guard_assume(&then, n->cond.test, true, WITHOUT_GOES_ON);
 	guard_assume(&other, n->cond.test, false, WITHOUT_GOES_ON);
@@ -980,7 +945,6 @@ static void if_stmt(struct here *h, struct node *n)
 static void for_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
-
 	use_in(h, n->loop.iter, S_FOR);
 	store_parts(h, n->loop.target);
 	in.loop = n->loop.loop;
@@ -991,7 +955,6 @@ static void for_stmt(struct here *h, struct node *n)
 static void func_stmt(struct here *h, struct node *n)
 {
 	struct here in = inside(h, n->func.scope);
-
 	use_all(h, n->func.decorators);
 	visit_params(&in, n->func.type_params);
 	visit_params(h, n->func.params);
@@ -1003,7 +966,6 @@ static void func_stmt(struct here *h, struct node *n)
 static void class_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
-
 	use_all(h, n->cls.decorators);
 	in.scope = n->cls.scope;
 	visit_params(&in, n->cls.type_params);
@@ -1086,7 +1048,6 @@ static void body(struct here *h, struct seq stmts)
 {
 	struct standing block = {.of = stmts, .up = h->block};
 	struct here in = *h;
-
 	in.block = &block;
 	for (uint32_t i = 0; i < stmts.n; i++) {
 		block.at = i;

@@ -7,7 +7,6 @@
 static const char *clean(struct scan *s, struct text t)
 {
 	char *out = arena_alloc(&s->arena, 3 * (size_t)t.n + 1), *to = out;
-
 	for (uint32_t i = 0; i < t.n; i++) {
 		unsigned char c = (unsigned char)t.s[i];
 		bool surrogate = c == 0xED && i + 2 < t.n && (unsigned char)t.s[i + 1] >= 0xA0;
@@ -39,7 +38,6 @@ static bool is_caught(const struct here *h, const struct texts *keys)
 static bool is_required(struct here *h, struct node *key, const struct text *value, bool required)
 {
 	enum without without = guard_of(h, key, value);
-
 	return without == WITHOUT_GIVES_UP || (without == WITHOUT_UNKNOWN && required);
 }
 
@@ -47,7 +45,6 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 {
 	struct scan *s = h->s;
 	struct texts t = key_values(s, key, h->scope, h->loop);
-
 	required = required && !is_caught(h, &t);
 	if (t.unknown && helper_need(h, key, is_required(h, key, NULL, required)))
 		return;
@@ -81,7 +78,6 @@ static const char *why_env(const struct scan *s, const struct node *on)
 {
 	bool ours = on->kind == E_NAME &&
 		    (on->op == NAME_FIXED ? on->var->sym : on->name) == s->syms.known[SYM_EV_KEYS];
-
 	return ours ? "EV_KEYS is os.environ here, by an import or assignment that must go" : NULL;
 }
 
@@ -89,7 +85,6 @@ void report_env(struct here *h, struct node *key, const struct node *on, uint32_
 {
 	struct scan *s = h->s;
 	struct texts t = key_values(s, key, h->scope, h->loop);
-
 	for (size_t i = 0; i < t.of.n && !t.unknown; i++) {
 		VEC_GROW(&s->arena, s->envs);
 		s->envs.v[s->envs.n++] = (struct scan_env){
@@ -184,7 +179,6 @@ static size_t sort_unique(void *v, size_t n, size_t size, int compare(const void
 {
 	char *p = v;
 	size_t kept = 0;
-
 	if (!n)
 		return 0;
 	qsort(v, n, size, compare);
@@ -206,7 +200,6 @@ static bool sounds_secret(const char *name)
 {
 	static const char *const words[] = {"KEY", "KEYS", "APIKEY", "TOKEN", "TOKENS", "SECRET",
 		"SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"};
-
 	for (;;) {
 		size_t n = strcspn(name, "_");
 		for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
@@ -227,7 +220,6 @@ static void keep_mistakes(struct scan *s)
 {
 	size_t n = s->reads.n, kept = 0;
 	const char **names = arena_alloc(&s->arena, (n + 1) * sizeof(*names));
-
 	for (size_t i = 0; i < n; i++)
 		names[i] = s->reads.v[i].name;
 	qsort(names, n, sizeof(*names), compare_strings);

@@ -14,7 +14,6 @@
 static int set_up(struct scan *s)
 {
 	struct fail f;
-
 	s->arena = (struct arena){.limit = SCAN_MEMORY_MAX, .fail = &f};
 	if (setjmp(f.at))
 		return -1;
@@ -26,7 +25,6 @@ static int set_up(struct scan *s)
 struct scan *scan_new(const struct python *python)
 {
 	struct scan *s = calloc(1, sizeof(*s));
-
 	if (!s)
 		return NULL;
 	s->python = python;
@@ -54,7 +52,6 @@ static int report(const struct fail *f, struct err *e)
 static struct scan_file *new_file(struct scan *s, const char *relpath)
 {
 	struct scan_file *file = arena_alloc(&s->arena, sizeof(*file));
-
 	VEC_GROW(&s->arena, s->files);
 	file->name = arena_copy(&s->arena, relpath, strlen(relpath));
 	file->index = s->files.n;
@@ -132,7 +129,6 @@ static int parse_file(
 int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t n, struct err *e)
 {
 	struct fail f;
-
 	s->arena.fail = &f;
 	if (setjmp(f.at))
 		return report(&f, e);
@@ -153,7 +149,6 @@ int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t
 static void build_scopes(struct scan *s)
 {
 	struct sym *keys = s->syms.known[SYM_EV_KEYS];
-
 	s->keys_builtin = (struct var){.sym = keys, .val = {.bits = VAL_DICT}};
 	for (size_t i = 0; i < s->files.n; i++)
 		scope_build(s, s->files.v[i]);
@@ -165,7 +160,6 @@ static void build_scopes(struct scan *s)
 int scan_resolve(struct scan *s, struct err *e)
 {
 	struct fail f;
-
 	s->arena.fail = &f;
 	if (setjmp(f.at))
 		return report(&f, e);

@@ -32,7 +32,6 @@ static void walk_all(struct walk *w, struct seq s)
 static struct scope *new_scope(struct walk *w, enum scope_kind kind, struct node *node)
 {
 	struct scope *sc = arena_alloc(&w->s->arena, sizeof(*sc));
-
 	sc->kind = kind;
 	sc->up = w->scope;
 	sc->node = node;
@@ -52,7 +51,6 @@ static void grow_table(struct scan *s, struct scan_file *f)
 {
 	uint32_t slots = f->slots ? 2 * f->slots : 64;
 	struct var_slot *slot = arena_alloc(&s->arena, slots * sizeof(*slot));
-
 	for (uint32_t i = 0; i < f->slots; i++) {
 		if (!f->slot[i].var)
 			continue;
@@ -68,7 +66,6 @@ static void grow_table(struct scan *s, struct scan_file *f)
 struct var *scope_own(const struct scope *scope, const struct sym *name)
 {
 	const struct scan_file *f = scope->file;
-
 	/* Most names are those of builtins and attributes, or of one variable. */
 	if (!name->many || !f->slots)
 		return name->only && name->only->scope == scope ? name->only : NULL;
@@ -86,7 +83,6 @@ static struct var *declare(struct scan *s, struct scope *scope, struct sym *name
 {
 	struct scan_file *f = scope->file;
 	struct var *v = scope_own(scope, name);
-
 	if (v)
 		return v;
 	if (f->nvars * 2 >= f->slots)
@@ -113,7 +109,6 @@ static bool is_keys(const struct walk *w, const struct sym *name)
 static struct scope *home(struct walk *w, struct scope *scope, const struct sym *name)
 {
 	struct var *own = scope_own(scope, name);
-
 	if (!own || !(own->flags & (VAR_GLOBAL | VAR_NONLOCAL)))
 		return scope;
 	if (own->flags & VAR_GLOBAL)
@@ -155,7 +150,6 @@ static bool is_promising(const struct binding *b)
 static void attach(struct scan *s, struct var *v, const struct binding *b)
 {
 	struct binding *copy = arena_alloc(&s->arena, sizeof(*copy));
-
 	*copy = *b;
 	copy->next = v->bindings;
 	v->bindings = copy;
@@ -181,7 +175,6 @@ static void note_stored(struct walk *w, struct node *n, struct node *value)
 static void note_attr_stored(struct walk *w, struct node *t, struct node *value)
 {
 	struct node *base = t->attr.value;
-
 	if (base->kind != E_NAME || base->op != NAME_PLAIN)
 		return;
 	struct var *v = scope_own(w->scope, base->name);
@@ -195,7 +188,6 @@ static void note_attr_stored(struct walk *w, struct node *t, struct node *value)
 static void new_keys(struct walk *w, const struct binding *b)
 {
 	struct var *v = arena_alloc(&w->s->arena, sizeof(*v));
-
 	v->sym = w->s->syms.known[SYM_EV_KEYS];
 	v->scope = w->scope;
 	attach(w->s, v, b);
@@ -208,7 +200,6 @@ static void new_keys(struct walk *w, const struct binding *b)
 static void bind(struct walk *w, struct sym *name, struct binding b)
 {
 	struct scope *scope = w->scope;
-
 	/* ':=' in a comprehension binds around it */
 	while (b.kind == BIND_VALUE && scope->kind == SCOPE_COMPREHENSION)
 		scope = scope->up;
@@ -290,7 +281,6 @@ static void bind_name(struct walk *w, struct node *t, const struct assigned *fro
 static struct path *path_to(struct walk *w, struct path *outer, uint32_t index, uint32_t count)
 {
 	struct path *p = arena_alloc(&w->s->arena, sizeof(*p)), **end = &p;
-
 	/* Paths are read from the outside in, and short. */
 	for (; outer; outer = outer->next) {
 		**end = *outer;
@@ -305,7 +295,6 @@ static void bind_parts(struct walk *w, struct node *t, const struct assigned *fr
 {
 	bool pairs = from->value && scope_unpacks(t, from->value);
 	struct assigned part = {.iter = from->iter, .scope = from->scope, .own = from->own};
-
 	part.starred = from->starred;
 	for (uint32_t i = 0; i < t->list.n; i++)
 		part.starred |= t->list.v[i]->kind == E_STARRED;
@@ -352,7 +341,6 @@ static void bind_target(struct walk *w, struct node *t, const struct assigned *f
 static struct var *keys_here(struct walk *w)
 {
 	struct scope *sc = w->scope;
-
 	for (; sc->kind == SCOPE_COMPREHENSION; sc = sc->up)
 		if (scope_own(sc, w->s->syms.known[SYM_EV_KEYS]))
 			return NULL;
@@ -393,7 +381,6 @@ static void bind_params(struct walk *w, struct seq params, struct scope *outside
 static void walk_lambda(struct walk *w, struct node *n)
 {
 	struct walk in = *w;
-
 	walk_all(w, n->lambda.params);
 	n->lambda.scope = in.scope = new_scope(w, SCOPE_FUNCTION, n);
 	in.shadows = in.direct = false;
@@ -405,7 +392,6 @@ static void walk_comprehension(struct walk *w, struct node *n)
 {
 	struct walk in = *w;
 	struct seq clauses = n->comp.clauses;
-
 	n->comp.scope = in.scope = new_scope(w, SCOPE_COMPREHENSION, n);
 	in.shadows = in.direct = false;
 	for (uint32_t i = 0; i < clauses.n; i++) {
@@ -465,7 +451,6 @@ static void note_demand(struct walk *w, struct node *n)
 static void note_setattr(struct walk *w, struct node *n)
 {
 	struct node *name = n->call.args.n > 1 ? n->call.args.v[1] : NULL;
-
 	note_stored(w, n, NULL);
 	if (name && name->kind == E_STR)
 		sym_intern(&w->s->syms, name->str.s, name->str.n)->dot_stored = true;
@@ -522,7 +507,6 @@ static void walk(struct walk *w, struct node *n)
 static void walk_assign(struct walk *w, struct node *n)
 {
 	struct assigned from = {.value = n->assign.value};
-
 	walk(w, n->assign.value);
 	w->shadows = w->direct;
 	for (uint32_t i = 0; i < n->assign.targets.n; i++)
@@ -534,7 +518,6 @@ static void walk_annotated(struct walk *w, struct node *n)
 {
 	struct node *t = n->three.a;
 	struct assigned from = {.value = n->three.c};
-
 	walk(w, n->three.b);
 	if (n->three.c) {
 		walk(w, n->three.c);
@@ -552,7 +535,6 @@ static void walk_annotated(struct walk *w, struct node *n)
 static void walk_augmented(struct walk *w, struct node *n)
 {
 	struct node *t = n->two.a;
-
 	mark_mutated(t);
 	walk(w, n->two.b);
 	w->shadows = w->direct && n->op != T_BAR_EQ;
@@ -593,7 +575,6 @@ static void walk_for(struct walk *w, struct node *n)
 	struct assigned from = {.iter = n->flags & NODE_ASYNC ? NULL : n->loop.iter,
 		.scope = w->scope,
 		.own = loop};
-
 	walk(w, n->loop.iter);
 	bind_target(w, n->loop.target, &from);
 	*loop = (struct loop){w->loop, w->s->nbindings + 1, UINT32_MAX};
@@ -633,7 +614,6 @@ static void walk_import(struct walk *w, struct node *n)
 static void walk_star(struct walk *w, struct node *n, struct import_found *f)
 {
 	struct scope *top = w->file->scope;
-
 	if (w->scope->kind != SCOPE_MODULE)
 		return;
 	struct star *star = arena_alloc(&w->s->arena, sizeof(*star));
@@ -650,7 +630,6 @@ static void walk_star(struct walk *w, struct node *n, struct import_found *f)
 static void walk_from(struct walk *w, struct node *n)
 {
 	struct import_found *f = find_module(w, n, n->import.module);
-
 	for (uint32_t i = 0; i < n->import.names.n; i++) {
 		struct node *a = n->import.names.v[i];
 		if (a->alias.name->s[0] == '*') {
@@ -669,7 +648,6 @@ static void walk_from(struct walk *w, struct node *n)
 static void walk_func(struct walk *w, struct node *n)
 {
 	struct walk in = *w;
-
 	walk_all(w, n->func.decorators);
 	walk_all(w, n->func.params);
 	if (n->func.returns)
@@ -689,7 +667,6 @@ static void walk_func(struct walk *w, struct node *n)
 static void walk_class(struct walk *w, struct node *n)
 {
 	struct walk in = *w;
-
 	walk_all(w, n->cls.decorators);
 	walk_all(w, n->cls.args);
 	walk_all(w, n->cls.keywords);
@@ -707,7 +684,6 @@ static void walk_class(struct walk *w, struct node *n)
 static void walk_pattern(struct node *n, void *arg)
 {
 	struct walk *w = arg;
-
 	if ((n->kind == P_AS || n->kind == P_STAR) && n->capture.name)
 		bind_other(w, n->capture.name);
 	if (n->kind == P_MAPPING && n->mapping.rest)
@@ -827,7 +803,6 @@ static void walk_stmt(struct walk *w, struct node *n)
 static void walk_body(struct walk *w, struct seq body, bool direct)
 {
 	bool outer = w->direct;
-
 	for (uint32_t i = 0; i < body.n; i++) {
 		w->direct = direct;
 		walk_stmt(w, body.v[i]);
@@ -838,7 +813,6 @@ static void walk_body(struct walk *w, struct seq body, bool direct)
 void scope_build(struct scan *s, struct scan_file *file)
 {
 	struct walk w = {.s = s, .file = file, .module_keys = &s->keys_builtin};
-
 	file->scope = w.scope = new_scope(&w, SCOPE_MODULE, NULL);
 	walk_body(&w, file->body, true);
 	file->scope->keys_final = w.module_keys;
@@ -852,7 +826,6 @@ static bool all_has(struct scan *s, const struct module *m, const struct sym *na
 	struct node *list = all && all->count == 1 && all->bindings->kind == BIND_VALUE
 				    ? all->bindings->node
 				    : NULL;
-
 	if (!list || !is_display(list) || all->sym->mutated)
 		return name->s[0] != '_';
 	for (uint32_t i = 0; i < list->list.n; i++) {
@@ -868,7 +841,6 @@ static bool all_has(struct scan *s, const struct module *m, const struct sym *na
 static struct var *member(struct scan *s, const struct module *m, const struct sym *name)
 {
 	struct scope *top = m->file ? m->file->scope : NULL;
-
 	if (!top || top->seen == s->nsearches)
 		return NULL;
 	top->seen = s->nsearches;

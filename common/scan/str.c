@@ -209,7 +209,6 @@ static struct str_fault unescape(const char *s, size_t n, char *out, size_t *len
 {
 	struct cursor c = {s, s + n, out, NULL};
 	const char *begin = s;
-
 	while (c.at < c.end && !c.error) {
 		const char *slash = memchr(c.at, '\\', (size_t)(c.end - c.at));
 		size_t run = (size_t)((slash ? slash : c.end) - c.at);

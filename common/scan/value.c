@@ -5,7 +5,6 @@
 struct val value_merge(struct scan *s, struct val a, struct val b)
 {
 	struct val r = {a.bits | b.bits, a.n, a.v};
-
 	if (!b.n)
 		return r;
 	if (!a.n)
@@ -73,7 +72,6 @@ static struct val outside(struct scan *s, const char *top, size_t n, const char 
 		{"typing_extensions", VAL_TYPING},
 	};
 	struct val v = {VAL_OUTSIDE, 1, arena_alloc(&s->arena, sizeof(struct item))};
-
 	v.v->kind = ITEM_OUTSIDE;
 	v.v->rest = rest;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -117,7 +115,6 @@ static struct val member_of_known(struct scan *s, uint32_t module, const struct 
 static struct val without_getters(struct val r)
 {
 	uint32_t n = 0;
-
 	while (n < r.n && r.v[n].kind != ITEM_GETTER)
 		n++;
 	return n == r.n ? r : (struct val){r.bits, 0, NULL};
@@ -126,7 +123,6 @@ static struct val without_getters(struct val r)
 static struct val of_var(const struct var *v)
 {
 	struct val r = v->val;
-
 	if (r.n && v->count != 1)
 		r = without_getters(r);
 
@@ -139,7 +135,6 @@ static struct val of_var(const struct var *v)
 static struct val member_of_module(struct scan *s, struct module *m, const struct sym *name)
 {
 	struct var *v = scope_member(s, m, name);
-
 	if (v)
 		return of_var(v);
 	struct module *child = module_child(s, m, name->s, name->len);
@@ -149,7 +144,6 @@ static struct val member_of_module(struct scan *s, struct module *m, const struc
 bool value_keys_of_module(struct scan *s, struct val v, struct val *out)
 {
 	bool known = v.bits & (VAL_OUTSIDE | VAL_BUILTINS);
-
 	*out = bits(known ? VAL_DICT : 0);
 	for (uint32_t i = 0; i < v.n; i++) {
 		if (v.v[i].kind != ITEM_MODULE)
@@ -165,7 +159,6 @@ struct val value_of_attr(struct scan *s, struct node *n, struct val base)
 {
 	struct val r = bits(0);
 	uint32_t method = value_method(n->attr.name);
-
 	if (n->flags & NODE_HELD)
 		return bits(VAL_DICT);
 	if (!base.bits && !base.n)
@@ -209,7 +202,6 @@ bool value_is_globals(struct scan *s, struct node *n, struct scope *scope)
 bool value_globals_have_keys(struct scan *s, const struct scope *scope)
 {
 	struct var *v = scope_own(scope->file->scope, s->syms.known[SYM_EV_KEYS]);
-
 	return v && v->count;
 }
 
@@ -268,7 +260,6 @@ struct val value_of_call(
 struct val value_of_name(struct scan *s, struct node *n, struct scope *scope, struct var **var)
 {
 	struct var *v = n->op == NAME_FIXED ? n->var : scope_lookup(s, scope, n->name);
-
 	*var = v;
 	if (v)
 		return of_var(v);
@@ -289,7 +280,6 @@ struct val value_of(struct scan *s, struct node *n, struct scope *scope, struct 
 {
 	struct val r = bits(0);
 	struct var *v;
-
 	switch (n->kind) {
 	case E_NAME:
 		return value_of_name(s, n, scope, &v);
@@ -319,7 +309,6 @@ static struct val imported_module(struct scan *s, const struct binding *b)
 {
 	const struct import_found *f = b->found;
 	const char *name = b->node->alias.name->s;
-
 	if (f->where == IMPORT_OUTSIDE) {
 		size_t n = strcspn(name, ".");
 		if (!b->node->alias.as)
@@ -334,7 +323,6 @@ static struct val imported_member(struct scan *s, const struct binding *b)
 {
 	const struct import_found *f = b->found;
 	struct sym *name = b->node->alias.name;
-
 	if (f->where == IMPORT_OUTSIDE)
 		return member_of_known(s, outside(s, f->name, strlen(f->name), "").bits, name);
 	if (!f->module)
@@ -370,7 +358,6 @@ static struct val value_of_binding(struct scan *s, const struct binding *b)
 static bool settle_one(struct scan *s, struct work *w)
 {
 	struct val v = value_of_binding(s, w->binding);
-
 	if (!v.bits && !v.n)
 		return false;
 	struct val m = value_merge(s, w->var->val, v);
@@ -389,7 +376,6 @@ static bool settle_one(struct scan *s, struct work *w)
 void value_settle(struct scan *s)
 {
 	bool changed = true;
-
 	for (int round = 0; changed; round++) {
 		changed = false;
 		if (round == MAX_ROUNDS)

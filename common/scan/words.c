@@ -39,7 +39,6 @@ static bool is_dict_attr(const char *name)
 {
 	static const char *const known[] = {"keys", "values", "items", "copy", "popitem",
 		"fromkeys", "update", "clear", "get", "pop", "setdefault"};
-
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (strcmp(name, known[i]) == 0)
 			return true;
@@ -50,7 +49,6 @@ void words_attr(struct here *h, struct node *attr, const struct node *at, bool c
 {
 	struct scan *s = h->s;
 	const char *name = shown(s, attr);
-
 	if (!is_dict_attr(name))
 		report_dynamic(h, at,
 			say(s, "EV_KEYS.%s is an AttributeError: EV_KEYS is a dict", name),
@@ -68,7 +66,6 @@ void words_passed(struct here *h, const struct node *call, const struct node *ar
 	struct scan *s = h->s;
 	struct node *f = call->call.func;
 	const char *name = shown(s, f);
-
 	if (f->kind == E_ATTR && f->attr.name->known == SYM_update &&
 		value_of(s, f->attr.value, h->scope, h->loop).bits & VAL_ENVIRON)
 		report_dynamic(h, arg, "EV_KEYS is copied into os.environ, for all code to see",
@@ -86,7 +83,6 @@ void words_used(struct here *h, const struct node *n, enum node_kind within)
 {
 	const char *why = "EV_KEYS is used in a way that is not followed";
 	const char *hint = NULL;
-
 	switch (within) {
 	case S_RETURN:
 	case E_LAMBDA:
@@ -128,7 +124,6 @@ static const char *why_variable(struct here *h, struct node *key, const char *na
 {
 	struct var *v = key->op == NAME_FIXED ? key->var : scope_lookup(h->s, h->scope, key->name);
 	struct binding *b = key_only(v);
-
 	if (!v || !v->count)
 		return say(h->s, "'%s' is the key, and nothing binds it", name);
 	if (!b)
@@ -149,7 +144,6 @@ void words_key(struct here *h, struct node *key, uint32_t line)
 	const struct node at = {.line = line};
 	const char *name = shown(h->s, key);
 	const char *why = "the key is computed";
-
 	if (key->kind == E_NAME && name)
 		why = why_variable(h, key, name);
 	else if (name)
