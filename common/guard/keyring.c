@@ -150,11 +150,13 @@ static int add_spellings(struct leak *l, uint32_t value)
 {
 	struct code inner[CODES_MAX], outer[CODES_MAX];
 	size_t codes = codes_list(inner, outer), from = l->nforms;
-	const struct leak_value *v = &l->values[value];
 	for (unsigned i = 0; i < SPELLINGS; i++) {
 		int rc = add_form(l, from, value, i);
-		for (size_t k = spell_stands(i, keyring_text(l, v->at), v->n) ? 0 : 1;
-			rc == 0 && k < codes; k++)
+		if (rc > 0)
+			continue;
+		const uint8_t *text = keyring_text(l, l->values[value].at);
+		size_t k = rc == 0 && spell_stands(i, text, l->values[value].n) ? 0 : 1;
+		for (; rc == 0 && k < codes; k++)
 			rc = add_pattern(l, (uint32_t)l->nforms - 1, inner[k], outer[k]);
 		if (rc < 0)
 			return -1;
