@@ -14,11 +14,28 @@
 
 #define MAX_CHILD_FDS 64
 
+/* Makes room for the copies: the parent may have all the descriptors that it may have. */
+static void close_others(const struct child_spec *spec, int report)
+{
+	for (unsigned from = 3;;) {
+		unsigned next = (unsigned)report >= from ? (unsigned)report : ~0u;
+		for (size_t i = 0; i < spec->nfds; i++)
+			if (spec->fds[i] >= (int)from && (unsigned)spec->fds[i] < next)
+				next = (unsigned)spec->fds[i];
+		if (next > from)
+			syscall(SYS_close_range, from, next - 1, 0);
+		if (next == ~0u)
+			return;
+		from = next + 1;
+	}
+}
+
 /* In the child: puts every wanted descriptor in place without stepping on one still needed. */
 static int place_fds(const struct child_spec *spec, int report, int *report_at)
 {
 	int moved[MAX_CHILD_FDS];
 	size_t n = spec->nfds < 3 ? 3 : spec->nfds;
+	close_others(spec, report);
 	int above = (int)n + 1; /* no higher than it must be: there may be few */
 	for (size_t i = 0; i < n; i++) {
 		int want = i < spec->nfds ? spec->fds[i] : -1;

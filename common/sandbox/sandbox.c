@@ -105,6 +105,9 @@ static int finish_open(
 {
 	if (stage_fill(sb->launch.stage, sb->launch.tmp, sb->launch.uid, spec, m, e) < 0)
 		return -1;
+	/* What is emptied between calls; descriptors may be few. */
+	if (!spec->session)
+		fd_close(&sb->launch.shm);
 	sb->control.session = spec->session;
 	return launch_go(&sb->launch, e);
 }
