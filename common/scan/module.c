@@ -147,29 +147,47 @@ static bool is_fixed(const char *name, size_t n)
 	return false;
 }
 
+static bool is_directory(struct scan *s, const char *path)
+{
+	const struct module *m = find(s, path);
+	return m && (!m->file || strcmp(m->file->package, m->path) == 0);
+}
+
+/* Whether dir has the first part of a name, the first n bytes; if so, f is what there is. */
+static bool find_below(
+	struct scan *s, const char *dir, const char *name, size_t n, struct import_found *f)
+{
+	struct module *m = find(s, below(s, dir, name, n));
+	if (!m || (!m->file && s->python &&
+			  python_imports(s->python, arena_copy(&s->arena, name, n))))
+		return false;
+	f->top = m;
+	f->module = find(s, below(s, dir, name, strlen(name)));
+	f->where = f->module ? IMPORT_INSIDE : IMPORT_NOWHERE;
+	if (f->module && *dir)
+		f->name = dotted(s, f->module->path);
+	return true;
+}
+
 struct import_found module_find(
 	struct scan *s, const struct scan_file *from, uint32_t dots, const char *name)
 {
-	const char *const dirs[] = {"", from->package};
 	struct import_found f = {.where = IMPORT_OUTSIDE, .name = name};
 
 	if (dots)
 		return find_relative(s, from, dots, name);
 	size_t n = strcspn(name, ".");
-	if (is_fixed(name, n))
+	if (is_fixed(name, n) || find_below(s, "", name, n, &f) ||
+		find_below(s, from->package, name, n, &f))
 		return f;
-	char *top = arena_copy(&s->arena, name, n);
-	for (size_t i = 0; i < 2; i++) {
-		struct module *m = find(s, below(s, dirs[i], name, n));
-		if (!m || (!m->file && s->python && python_imports(s->python, top)))
-			continue;
-		f.top = m;
-		f.module = find(s, below(s, dirs[i], name, strlen(name)));
-		f.where = f.module ? IMPORT_INSIDE : IMPORT_NOWHERE;
-		if (f.module && i)
-			f.name = dotted(s, f.module->path);
+	if (!s->python || python_imports(s->python, arena_copy(&s->arena, name, n)))
 		return f;
-	}
+	if (!s->paths_sought)
+		path_seek(s, is_directory);
+	s->paths_sought = true;
+	for (size_t i = 0; i < s->paths.n; i++)
+		if (find_below(s, s->paths.v[i], name, n, &f))
+			break;
 	return f;
 }
 

@@ -266,6 +266,8 @@ struct scan {
 	struct symtab syms;
 	VEC(struct scan_file *) files;
 	VEC(struct module *) modules; /* sorted by path */
+	VEC(const char *) paths;      /* what code puts on sys.path, once it is sought */
+	bool paths_sought;
 	uint32_t nscopes, nbindings, nsearches;
 	uint32_t round; /* of the walk that finds reads */
 	uint32_t helpers;
@@ -307,6 +309,10 @@ struct import_found module_find(
 struct module *module_child(struct scan *s, const struct module *m, const char *name, size_t n);
 void module_note_import(
 	struct scan *s, struct scan_file *from, struct module *m, bool certain, bool main_only);
+
+/* path.c */
+/* Finds the directories that code seems to put on sys.path: s->paths, a few at most. */
+void path_seek(struct scan *s, bool is_directory(struct scan *s, const char *path));
 
 /* literal_url.c */
 void url_note(struct scan *s, const struct scan_file *file, const struct parse_url *list);
