@@ -333,12 +333,69 @@ static bool relative(struct import_walk *w, struct node *n, const struct import_
 	return i->missing;
 }
 
+static bool is_plain(const struct node *n, const char *name)
+{
+	return n->kind == E_NAME && n->op == NAME_PLAIN && strcmp(n->name->s, name) == 0;
+}
+
+static void seek_makers(struct node *n, void *arg)
+{
+	static const char *const makers[] = {
+		"__path__", "globals", "vars", "locals", "exec", "eval", "setattr"};
+	bool *found = arg;
+	if (*found)
+		return;
+	*found = n->kind == E_ATTR &&
+		 (is_attr(n, "sys", "modules") || is_attr(n, "sys", "meta_path") ||
+			 strcmp(n->attr.name->s, "__dict__") == 0);
+	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+		*found |= is_plain(n, makers[i]);
+	ast_each(n, seek_makers, arg);
+}
+
+/* Whether a module may have names and modules that are not written there. */
+static bool makes_names(struct import_walk *w, struct scan_file *file)
+{
+	const struct scope *top = file->scope;
+	if (file->makes_asked)
+		return file->makes;
+	bool found = !file->parsed || !top || top->stars || top->open ||
+		     scope_own(top, sym_intern(&w->s->syms, "__getattr__", 11));
+	for (uint32_t i = 0; i < file->body.n && !found; i++)
+		seek_makers(file->body.v[i], &found);
+	file->makes_asked = true;
+	file->makes = found;
+	return found;
+}
+
+/* A file of the directory with the name of a module that Python has may be another. */
+static bool is_pythons(const struct import_walk *w, const char *name)
+{
+	const struct python *py = w->s->python;
+	return !py || python_imports(py, arena_copy(&w->s->arena, name, strcspn(name, ".")));
+}
+
+/* The part of a dotted name that a package of the directory does not have. */
+static const char *missing_child(struct import_walk *w, const struct module *top, const char *name)
+{
+	size_t n = strcspn(name, "."), rest = name[n] ? strcspn(name + n + 1, ".") : 0;
+	bool package = !top->file || strcmp(top->file->package, top->path) == 0;
+	if (!package || !rest || is_pythons(w, name) ||
+		module_child(w->s, top, name + n + 1, rest) ||
+		(top->file && makes_names(w, top->file)))
+		return NULL;
+	return arena_copy(&w->s->arena, name, n + 1 + rest);
+}
+
 static bool absolute(struct import_walk *w, struct node *n, const struct import_found *found,
 	const char *name, struct flow f)
 {
-	const char *missing = found->where == IMPORT_OUTSIDE ? missing_part(w, name) : NULL;
+	const char *missing = found->where == IMPORT_OUTSIDE   ? missing_part(w, name)
+			      : found->where == IMPORT_NOWHERE ? missing_child(w, found->top, name)
+							       : NULL;
 	struct scan_import *i = add(w, n, missing ? missing : found->name, f);
 	i->missing = missing;
+	i->inside = found->top;
 	return missing;
 }
 
@@ -373,9 +430,28 @@ static void import_all(struct import_walk *w, const struct module *m, struct flo
 	}
 }
 
-/* A directory without __init__.py has nothing but modules. */
-static bool import_from_bare(struct import_walk *w, struct node *n,
-	const struct import_found *found, const struct sym *name, struct flow f)
+/* Whether a module binds a name, other than by this import itself. */
+static bool binds(const struct module *m, const struct sym *name, const struct node *import)
+{
+	const struct var *v = scope_own(m->file->scope, name);
+	const struct binding *b = v ? v->bindings : NULL;
+	while (b && b->kind == BIND_IMPORT && b->stmt == import)
+		b = b->next;
+	return b;
+}
+
+/* Whether a module has no such name. A directory without __init__.py has nothing but modules. */
+static bool lacks(struct import_walk *w, const struct module *m, const struct sym *name,
+	const struct node *import)
+{
+	if (!m->file)
+		return true;
+	return name->known != SYM_EV_KEYS && strncmp(name->s, "__", 2) != 0 &&
+	       !makes_names(w, m->file) && !binds(m, name, import);
+}
+
+static bool import_lacking(struct import_walk *w, struct node *n, const struct import_found *found,
+	const struct sym *name, struct flow f)
 {
 	size_t len = strlen(found->name);
 	char *full = arena_alloc(&w->s->arena, len + name->len + 2);
@@ -383,7 +459,9 @@ static bool import_from_bare(struct import_walk *w, struct node *n,
 	if (len)
 		full[len++] = '.';
 	memcpy(full + len, name->s, name->len);
-	add(w, n, full, f)->missing = true;
+	struct scan_import *i = add(w, n, full, f);
+	i->missing = i->inside = true;
+	i->lacking = found->module->file ? found->module->file->name : NULL;
 	return true;
 }
 
@@ -394,6 +472,7 @@ static bool import_from(struct import_walk *w, struct node *n, struct flow f)
 		w, n, n->import.dots, n->import.module ? n->import.module->s : NULL, f, &found);
 	if (n->import.dots && has_no_parent(w, n->import.dots))
 		return true;
+	bool told = n->import.dots || !is_pythons(w, n->import.module->s);
 	for (uint32_t i = 0; i < n->import.names.n && found.module; i++) {
 		const struct sym *name = n->import.names.v[i]->alias.name;
 		if (name->s[0] == '*') {
@@ -403,8 +482,8 @@ static bool import_from(struct import_walk *w, struct node *n, struct flow f)
 		struct module *sub = module_child(w->s, found.module, name->s, name->len);
 		if (sub)
 			reach(w, sub, f);
-		else if (!found.module->file)
-			missing |= import_from_bare(w, n, &found, name, f);
+		else if (told && lacks(w, found.module, name, n))
+			missing |= import_lacking(w, n, &found, name, f);
 	}
 	return missing;
 }

@@ -165,8 +165,8 @@ int scan_resolve(struct scan *s, struct err *e)
 		return report(&f, e);
 	module_index(s);
 	build_scopes(s);
-	imports_collect(s);
 	bound_elsewhere(s);
+	imports_collect(s);
 	do {
 		s->epoch++;
 		value_settle(s);

@@ -90,7 +90,9 @@ struct scan_import {
 	 * top of the directory, where there is no package that it could be relative to.
 	 */
 	bool missing;
-	const char *target; /* the directory's file that it is, or NULL */
+	bool inside;	     /* what it begins with is the directory's */
+	const char *lacking; /* the directory's file that does not bind the name, or NULL */
+	const char *target;  /* the directory's file that it is, or NULL */
 };
 
 /* Sorted by file, line, name; no duplicates. *n may be 0, and then the pointer is still valid. */

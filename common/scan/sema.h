@@ -239,6 +239,7 @@ struct scan_file {
 	struct var_slot *slot;
 	uint32_t slots, nvars;
 	VEC(struct import_edge) imports; /* what it imports of the directory */
+	bool makes_asked, makes;	 /* whether it may have names that are not written there */
 };
 
 /* An 'if', an 'or' or an assertion that may give up without a value, where it is. */

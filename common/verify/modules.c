@@ -107,7 +107,10 @@ static void add_hint(struct buf *b, const struct scan_import *x)
 {
 	if (x->dots && (x->module[0] == '.' || !x->missing)) {
 		buf_adds(b, "the file is in no package: import without the dot");
-	} else if (x->dots) {
+	} else if (x->lacking) {
+		const char *dot = strrchr(x->module, '.');
+		buf_addf(b, "%s has no '%s'", x->lacking, dot ? dot + 1 : x->module);
+	} else if (x->dots || x->inside) {
 		buf_adds(b, "no such file: ");
 		for (const char *s = x->module; *s; s++)
 			buf_addc(b, *s == '.' ? '/' : *s);
