@@ -280,7 +280,7 @@ int output_object(
 	return 0;
 }
 
-static void say_line(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void say_line(const char *fmt, va_list ap)
 {
 	BUF_AUTO b = {0};
 	buf_vaddf(&b, fmt, ap);

@@ -14,7 +14,7 @@
 
 static void grants_free(struct apply_connection *c)
 {
-	for (size_t i = 0; i < c->ngrants; i++) {
+	for (size_t i = 0; c->grants && i < c->ngrants; i++) {
 		free(c->grants[i].expert);
 		free(c->grants[i].payer);
 	}
@@ -42,18 +42,18 @@ static void connection_free(struct apply_connection *c)
 
 void applyfile_free(struct applyfile *a)
 {
-	for (size_t i = 0; i < a->nhosts; i++)
+	for (size_t i = 0; a->hosts && i < a->nhosts; i++)
 		free_host(&a->hosts[i]);
-	for (size_t i = 0; i < a->ncredentials; i++) {
+	for (size_t i = 0; a->credentials && i < a->ncredentials; i++) {
 		free(a->credentials[i].name);
 		free(a->credentials[i].payer);
 	}
-	for (size_t i = 0; i < a->nexperts; i++) {
+	for (size_t i = 0; a->experts && i < a->nexperts; i++) {
 		free(a->experts[i].name);
 		free(a->experts[i].dir);
 		strv_free(&a->experts[i].hosts);
 	}
-	for (size_t i = 0; i < a->nconnections; i++)
+	for (size_t i = 0; a->connections && i < a->nconnections; i++)
 		connection_free(&a->connections[i]);
 	free(a->hosts);
 	free(a->credentials);

@@ -261,14 +261,15 @@ static enum truth truth(const struct import_walk *w, const struct node *n)
 static const char *missing_part(struct import_walk *w, const char *name)
 {
 	const struct python *py = w->s->python;
-	for (size_t n = strcspn(name, "."); py; n += 1 + strcspn(name + n + 1, ".")) {
-		const char *part = arena_copy(&w->s->arena, name, n);
-		if (!python_imports(py, part))
-			return part;
-		if (!name[n])
-			break;
+	if (!py || !name)
+		return NULL;
+	size_t n = strcspn(name, ".");
+	const char *part = arena_copy(&w->s->arena, name, n);
+	while (name[n] && python_imports(py, part)) {
+		n += 1 + strcspn(name + n + 1, ".");
+		part = arena_copy(&w->s->arena, name, n);
 	}
-	return NULL;
+	return python_imports(py, part) ? NULL : part;
 }
 
 static struct scan_import *add(

@@ -224,12 +224,12 @@ static bool at_comparison(struct parse *p)
 {
 	if (p->lx.kind != K_NOT)
 		return levels[p->lx.kind] == L_COMPARE;
-	const struct lex not = p->lx;
+	const struct lex before = p->lx;
 	lex_next(&p->lx);
 	bool in = p->lx.kind == K_IN;
 	if (!in)
 		parse_reached(p, parse_here(p));
-	p->lx = not ;
+	p->lx = before;
 	return in;
 }
 

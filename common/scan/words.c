@@ -49,7 +49,7 @@ void words_attr(struct here *h, struct node *attr, const struct node *at, bool c
 {
 	struct scan *s = h->s;
 	const char *name = shown(s, attr);
-	if (!is_dict_attr(name))
+	if (name && !is_dict_attr(name))
 		report_dynamic(h, at,
 			say(s, "EV_KEYS.%s is an AttributeError: EV_KEYS is a dict", name),
 			say(s, "write EV_KEYS['%s']", name));
