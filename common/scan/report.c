@@ -226,10 +226,11 @@ static void keep_mistakes(struct scan *s)
 	for (size_t i = 0; i < s->envs.n; i++) {
 		struct scan_env *env = &s->envs.v[i];
 		const char *name = env->name;
-		if (!env->why && s->filled.file &&
+		bool ours = env->why; /* who reads os.environ as EV_KEYS means a key */
+		if (!ours && s->filled.file &&
 			(strcmp(env->file, s->filled.file) != 0 || env->line > s->filled.line))
 			env->why = "os.environ has it only because EV_KEYS was copied into it";
-		if (sounds_secret(name) ||
+		if (ours || sounds_secret(name) ||
 			bsearch(&name, names, n, sizeof(*names), compare_strings))
 			s->envs.v[kept++] = s->envs.v[i];
 	}
