@@ -484,6 +484,10 @@ static void compare_pair(struct here *h, struct node *n, struct node *left, stru
 		report_env(h, left, right, n->line);
 	if (rv.bits & VAL_METHODS)
 		words_used(h, right, E_COMPARE);
+	if (value_is_globals(h->s, right, h->scope) &&
+		value_is_keys_name(h->s, left, h->scope, h->loop))
+		report_dynamic(h, n, "'EV_KEYS' in globals() is never true: EV_KEYS is in builtins",
+			"leave the test out, or write: try: EV_KEYS; except NameError: ...");
 }
 
 /* {K, ...} <= D.keys(): all of K in D */
