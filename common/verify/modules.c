@@ -135,20 +135,35 @@ static bool has_row(const json_t *rows, const char *module)
 	return false;
 }
 
+/* A relative import of a file that is in no package is shown as it is written: ".lib". */
+static void add_name(struct buf *b, const struct scan_import *x)
+{
+	const char *slash = strrchr(x->file, '/'), *module = x->module;
+	size_t n = slash ? (size_t)(slash - x->file) : 0;
+	if (!x->dots || x->missing || x->dots > 1 || strlen(module) < n)
+		n = 0;
+	else
+		buf_adds(b, module[n] ? "" : ".");
+	buf_adds(b, module + n);
+}
+
 json_t *modules_missing(const struct reach *r, bool needed)
 {
 	size_t n;
 	const struct scan_import *a = scan_imports(r->s, &n);
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++) {
-		BUF_AUTO hint = {0};
+		BUF_AUTO hint = {0}, name = {0};
 		if (!is_lost(r, &a[i]) || is_needed(r, &a[i]) != needed ||
-			(!needed && !reach_at_all(r, a[i].file)) || has_row(out, a[i].module))
+			(!needed && !reach_at_all(r, a[i].file)))
+			continue;
+		add_name(&name, &a[i]);
+		if (has_row(out, buf_str(&name)))
 			continue;
 		add_hint(&hint, &a[i]);
 		json_array_append_new(
 			out, json_pack("{s:o,s:o,s:i,s:o}", "module",
-				     json_text(a[i].module, strlen(a[i].module)), "file",
+				     json_text(buf_str(&name), name.len), "file",
 				     json_text(a[i].file, strlen(a[i].file)), "line", a[i].line,
 				     "hint", json_text(buf_str(&hint), hint.len)));
 	}

@@ -110,6 +110,16 @@ with T() as t:
     t.ok(r.code == 0 and r.json["modules_missing"] == [], "guarded: not missing", r)
     r = judge({"main.py": "import requests, json, numpy\n", "requests/__init__.py": ""})
     t.ok(r.code == 0 and r.json["modules_missing"] == [], "brought, stdlib, sandbox: not missing", r)
+    r = judge({"lib/main.py": "from . import near\nfrom .near import x\nimport near\n",
+               "lib/near.py": "x = 1\n"}, ("one", "lib/main.py"))
+    t.ok(r.code == 7 and [x["module"] for x in r.json["modules_missing"]] == [".", ".near"],
+         "relative imports of an entry's file, which is in no package, are shown as written", r)
+    r = judge({"main.py": "from near import x, gone\nimport pkg.gone\n", "near.py": "x = 1\n",
+               "pkg/__init__.py": ""})
+    text = verify(f"{t.dir}/x{judge.n}-src/").out
+    t.ok(r.code == 7 and "hint: near.py has no 'gone'" in text and
+         "hint: no such file: pkg/gone.py" in text, "what the directory's own modules lack: red, "
+         "naming the file", text)
     r = judge({"main.py": "import shared\n", "other.py": "from shared import k\n",
                "shared.py": "k = EV_KEYS['K']\n", "stray.py": "EV_KEYS['S']\n"},
               ("one", "main.py"), ("two", "other.py"))
