@@ -123,18 +123,6 @@ static void add_hint(struct buf *b, const struct scan_import *x)
 	}
 }
 
-static bool has_row(const json_t *rows, const char *module)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach(rows, i, row)
-	{
-		if (strcmp(json_text_of(row, "module"), module) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* A relative import of a file that is in no package is shown as it is written: ".lib". */
 static void add_name(struct buf *b, const struct scan_import *x)
 {
@@ -151,15 +139,16 @@ json_t *modules_missing(const struct reach *r, bool needed)
 {
 	size_t n;
 	const struct scan_import *a = scan_imports(r->s, &n);
-	json_t *out = json_array();
+	json_t *out = json_array(), *told = json_object();
 	for (size_t i = 0; i < n; i++) {
 		BUF_AUTO hint = {0}, name = {0};
 		if (!is_lost(r, &a[i]) || is_needed(r, &a[i]) != needed ||
 			(!needed && !reach_at_all(r, a[i].file)))
 			continue;
 		add_name(&name, &a[i]);
-		if (has_row(out, buf_str(&name)))
+		if (json_object_get(told, buf_str(&name)))
 			continue;
+		json_object_set_new_nocheck(told, buf_str(&name), json_true());
 		add_hint(&hint, &a[i]);
 		json_array_append_new(
 			out, json_pack("{s:o,s:o,s:i,s:o}", "module",
@@ -167,6 +156,7 @@ json_t *modules_missing(const struct reach *r, bool needed)
 				     json_text(a[i].file, strlen(a[i].file)), "line", a[i].line,
 				     "hint", json_text(buf_str(&hint), hint.len)));
 	}
+	json_decref(told);
 	return out;
 }
 
