@@ -4,7 +4,7 @@ O ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC ?= gcc
-VERSION := 0.1.0
+VERSION := 0.2.0
 
 PKGS := sqlite3 libsodium libcurl gnutls yaml-0.1 libseccomp jansson libpsl libidn2 libpcre2-8 zlib
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
