@@ -762,62 +762,43 @@ static void augmented(struct here *h, struct node *n)
 
 /* Exceptions */
 
-enum caught { CATCHES_KEY = 1, CATCHES_IMPORT = 2 };
-
-static int catches(struct here *h, struct node *type)
+/* Whether a handler of this type gets the KeyError of a missing key. */
+static bool catches(struct here *h, struct node *type)
 {
-	int all = 0;
 	if (!type)
-		return CATCHES_KEY | CATCHES_IMPORT;
-	if (type->kind == E_TUPLE) {
-		for (uint32_t i = 0; i < type->list.n; i++)
-			if (type->list.v[i]->kind != E_TUPLE)
-				all |= catches(h, type->list.v[i]);
-		return all;
-	}
-	switch (builtin_name(h, type)) {
+		return true;
+	for (uint32_t i = 0; type->kind == E_TUPLE && i < type->list.n; i++)
+		if (type->list.v[i]->kind != E_TUPLE && catches(h, type->list.v[i]))
+			return true;
+	switch (type->kind == E_TUPLE ? SYM_NONE : builtin_name(h, type)) {
 	case SYM_Exception:
 	case SYM_BaseException:
-		return CATCHES_KEY | CATCHES_IMPORT;
 	case SYM_KeyError:
 	case SYM_LookupError:
-		return CATCHES_KEY;
-	case SYM_ImportError:
-	case SYM_ModuleNotFoundError:
-		return CATCHES_IMPORT;
+		return true;
 	default:
-		return 0;
+		return false;
 	}
 }
 
-static void note_caught(struct here *h, int what)
-{
-	h->caught |= (what & CATCHES_KEY) != 0;
-}
-
-/* CATCHES_KEY where a handler for it leads to giving up. */
-static int gives_up(struct here *in, struct seq handler)
+/* Whether a handler leads to giving up. */
+static bool gives_up(struct here *in, struct seq handler)
 {
 	enum leave leave = leave_of(in->s, handler, in->scope);
-	if (leave == LEAVE_NOT && leave_in_the_end(in, handler)) {
-		in->tried = true;
-		return CATCHES_KEY;
-	}
-	return leave == LEAVE_GIVES_UP ? CATCHES_KEY : 0;
+	bool in_the_end = leave == LEAVE_NOT && leave_in_the_end(in, handler);
+	in->tried |= in_the_end;
+	return in_the_end || leave == LEAVE_GIVES_UP;
 }
 
 static void try_stmt(struct here *h, struct node *n)
 {
 	struct here in = *h;
-	int taken = 0;
+	bool taken = false;
 	/* The first handler for a missing key is the one that gets it. */
-	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
+	for (uint32_t i = 0; i < n->try.handlers.n && !taken; i++) {
 		struct node *c = n->try.handlers.v[i];
-		int what = catches(h, c->handler.type) & ~taken;
-		taken |= what & CATCHES_KEY;
-		if (what & CATCHES_KEY)
-			what &= ~gives_up(&in, c->handler.body);
-		note_caught(&in, what);
+		taken = catches(h, c->handler.type);
+		in.caught |= taken && !gives_up(&in, c->handler.body);
 	}
 	body(&in, n->try.body);
 	for (uint32_t i = 0; i < n->try.handlers.n; i++) {
@@ -830,15 +811,15 @@ static void try_stmt(struct here *h, struct node *n)
 	body(h, n->try.final);
 }
 
-static int suppresses(struct here *h, struct node *n)
+static bool suppresses(struct here *h, struct node *n)
 {
-	int all = 0;
 	if (n->kind != E_CALL ||
 		!(value_of(h->s, n->call.func, h->scope, h->loop).bits & VAL_SUPPRESS))
-		return 0;
+		return false;
 	for (uint32_t i = 0; i < n->call.args.n; i++)
-		all |= catches(h, n->call.args.v[i]);
-	return all;
+		if (catches(h, n->call.args.v[i]))
+			return true;
+	return false;
 }
 
 static void with_stmt(struct here *h, struct node *n)
@@ -847,8 +828,7 @@ static void with_stmt(struct here *h, struct node *n)
 	for (uint32_t i = 0; i < n->with.items.n; i++) {
 		struct node *item = n->with.items.v[i];
 		use(&in, item->two.a);
-		if (!(n->flags & NODE_ASYNC))
-			note_caught(&in, suppresses(h, item->two.a));
+		in.caught |= !(n->flags & NODE_ASYNC) && suppresses(h, item->two.a);
 		if (item->two.b)
 			store_parts(&in, item->two.b);
 	}
