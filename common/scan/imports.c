@@ -261,7 +261,7 @@ static enum truth truth(const struct import_walk *w, const struct node *n)
 static const char *missing_part(struct import_walk *w, const char *name)
 {
 	const struct python *py = w->s->python;
-	if (!py || !name)
+	if (!py)
 		return NULL;
 	size_t n = strcspn(name, ".");
 	const char *part = arena_copy(&w->s->arena, name, n);
@@ -407,7 +407,8 @@ static bool import_one(struct import_walk *w, struct node *n, uint32_t dots, con
 	*found = module_find(w->s, w->file, dots, name);
 	if (found->module || found->top)
 		reach(w, found->module ? found->module : found->top, f);
-	bool missing = dots ? relative(w, n, found, name, f) : absolute(w, n, found, name, f);
+	bool missing =
+		dots || !name ? relative(w, n, found, name, f) : absolute(w, n, found, name, f);
 	if (found->module && found->module->file)
 		w->s->imports.v[w->s->imports.n - 1].target = found->module->file->name;
 	return missing;
