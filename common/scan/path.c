@@ -52,8 +52,8 @@ static void add_below(struct path_walk *w, const char *dir, const char *text, si
 }
 
 /*
- * "/tool/vendor", "./vendor/" and "vendor" are the same: beneath the top, beside the file, or
- * beneath a directory that stands before it, as in join(HERE, "third_party", "vendor").
+ * "/tool/vendor", "./vendor/", "../vendor" and "vendor" are the same: beneath the top, beside the
+ * file, or beneath a directory that stands before it, as in join(HERE, "third_party", "vendor").
  */
 static void add_text(struct path_walk *w, const char *text, size_t n)
 {
@@ -63,6 +63,8 @@ static void add_text(struct path_walk *w, const char *text, size_t n)
 		text += strlen(root), n -= strlen(root);
 	if (n > 2 && memcmp(text, "./", 2) == 0)
 		text += 2, n -= 2;
+	while (n > 3 && memcmp(text, "../", 3) == 0)
+		text += 3, n -= 3;
 	while (n && text[n - 1] == '/')
 		n--;
 	if (!n || memchr(text, '\0', n))
@@ -92,6 +94,15 @@ static void seek_texts(struct node *n, void *arg)
 	ast_each(n, seek_texts, w);
 }
 
+/* dirname(dirname(__file__)) has no text: each directory above the file may be meant. */
+static void add_above(struct path_walk *w)
+{
+	const char *dir = w->file->package;
+	for (size_t n = strlen(dir); n; n--)
+		if (dir[n] == '/')
+			add_below(w, "", dir, n);
+}
+
 /* Which directory it is may be computed at length, so each that such a file names is one. */
 void path_seek(struct scan *s, bool is_directory(struct scan *s, const char *path))
 {
@@ -100,6 +111,8 @@ void path_seek(struct scan *s, bool is_directory(struct scan *s, const char *pat
 		struct seq body = w.file->body;
 		for (uint32_t k = 0; w.file->parsed && k < body.n; k++)
 			seek_change(body.v[k], &w);
+		if (w.changes)
+			add_above(&w);
 		for (uint32_t k = 0; w.changes && k < body.n; k++)
 			seek_texts(body.v[k], &w);
 	}
