@@ -35,8 +35,8 @@ static json_t *for_output(const struct invocation *in, json_t *row, bool with_en
 static const struct column list_columns[] = {{"NAME", "name"}, {"PUBLISHED", "published"},
 	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {NULL}};
 static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "description"},
-	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"PUBLISHED", "published"},
-	{"VERSIONS", "versions"}, {NULL}};
+	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"INPUTS", "inputs"}, {"HOSTS", "hosts"},
+	{"PUBLISHED", "published"}, {"VERSIONS", "versions"}, {NULL}};
 
 static const struct cli_noun expert = {.columns = show_columns, .find = expert_describe};
 

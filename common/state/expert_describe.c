@@ -89,6 +89,41 @@ static json_t *tool_names(const json_t *row, bool with_entry)
 	return a;
 }
 
+/* "string", "string|null"; "" where a schema has no type. */
+static void add_type(struct buf *b, const json_t *type)
+{
+	size_t i;
+	json_t *one;
+	buf_adds(b, json_is_string(type) ? json_string_value(type) : "");
+	json_array_foreach(type, i, one) buf_addf(b, "%s%s", i ? "|" : "", json_string_value(one));
+}
+
+/* "chart(month: string, year?: integer)" of each tool that takes something. */
+static json_t *tool_inputs(const json_t *row)
+{
+	json_t *a = json_array(), *t, *p;
+	size_t i;
+	json_array_foreach(json_object_get(row, "tools"), i, t)
+	{
+		const json_t *schema = json_object_get(t, "input");
+		const char *name, *sep = "(";
+		BUF_AUTO b = {0};
+		buf_adds(&b, json_text_of(t, "name"));
+		json_object_foreach(json_object_get(schema, "properties"), name, p)
+		{
+			BUF_AUTO type = {0};
+			bool required = json_array_has(json_object_get(schema, "required"), name);
+			add_type(&type, json_object_get(p, "type"));
+			buf_addf(&b, "%s%s%s%s%s", sep, name, required ? "" : "?",
+				type.len ? ": " : "", buf_str(&type));
+			sep = ", ";
+		}
+		if (*sep == ',')
+			json_array_append_new(a, json_sprintf("%s)", buf_str(&b)));
+	}
+	return a;
+}
+
 /* "x (KEY)", "x (egress only)", "*.x (KEY, ! wildcard)". */
 static json_t *host_cells(const json_t *row)
 {
@@ -112,6 +147,7 @@ json_t *expert_cells(const json_t *described, bool with_entry)
 {
 	json_t *out = json_copy((json_t *)described);
 	json_object_set_new(out, "tools", tool_names(described, with_entry));
+	json_object_set_new(out, "inputs", tool_inputs(described));
 	json_object_set_new(out, "hosts", host_cells(described));
 	if (json_is_null(json_object_get(described, "published")))
 		json_object_set_new(out, "published", json_string("no"));

@@ -22,6 +22,7 @@ static const struct {
 	{"git", "GitPython"},
 	{"github", "PyGithub"},
 	{"gitlab", "python-gitlab"},
+	{"google", "google-cloud-NAME"},
 	{"googleapiclient", "google-api-python-client"},
 	{"igraph", "python-igraph"},
 	{"jose", "python-jose"},

@@ -308,7 +308,7 @@ json_t *verify_judge(const struct verify_input *in)
 {
 	const json_t *f = in->findings;
 	json_t *v = json_pack(
-		"{s:o,s:s,s:o,s:o,s:o,s:O,s:O,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"{s:o,s:s,s:o,s:o,s:o,s:O,s:o,s:o,s:o,s:b,s:O,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
 		"expert", json_text(in->expert, strlen(in->expert)), "status", "", "missing",
 		unsupplied_of(in, true), "reads", reads_of(in), "dynamic", dynamic_of(f),
 		"env_mistakes", json_object_get(f, "env_mistakes"), "modules_missing",

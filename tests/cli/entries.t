@@ -94,6 +94,9 @@ with T() as t:
     # -- what is derived, and where it is seen
     tools = shown()
     t.eq(tools["count"]["input"], COUNT, "show prints the schema of the function")
+    r = t.good("evctl-expert", "show", "crm")
+    t.ok("count(" in r.out and all(name + (":" if name in COUNT["required"] else "?") in r.out for name in COUNT["properties"]),
+         "as text: what each tool takes", r)
     t.eq(tools["count"]["description"], "Counts the leads of a month.", "and its docstring describes it")
     t.eq(tools["anything"]["input"], {"type": "object", "properties": {}}, "one with ** takes any member")
     t.eq(tools["by-hand"]["input"], {"type": "object", "properties": {"month": {"type": "string"}, "region": {}},
