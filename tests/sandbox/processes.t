@@ -55,7 +55,7 @@ def all_up(process):
     """The processes of a sandbox, once there are all that a run has at least."""
     def enough():
         found = descendants(process.pid)
-        return found if len(found) >= 3 else None
+        return found if len(found) >= 4 else None
     return until(enough, 'all processes up', 10)
 
 
