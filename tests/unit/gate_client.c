@@ -44,6 +44,15 @@ static const char request[] = "GET /p?q HTTP/1.1\r\nHost: \"quoted\".example\r\n
 		  refused[] = "GET /p?q HTTP/1.1\r\nHost: no.x.example\r\n\r\n",
 		  unreachable[] = "GET /p?q HTTP/1.1\r\nHost: api.x.example\r\n\r\n";
 
+/* An event is written once its answer is out, so they may come in another order. */
+static const struct net_event *with_verdict(const struct gate_report *r, const char *verdict)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strcmp(r->events[i].verdict, verdict))
+			return &r->events[i];
+	return NULL;
+}
+
 static void test_call(struct tap *t, struct gate *g, uint16_t port)
 {
 	struct err e = {0};
@@ -70,14 +79,15 @@ static void test_call(struct tap *t, struct gate *g, uint16_t port)
 			r.summary.refused == 2 && r.summary.failed == 1 && !r.summary.truncated,
 		"it ends with three events (%s)", e.msg);
 	if (r.n == 3) {
+		const struct net_event *first = with_verdict(&r, "host"),
+				       *second = with_verdict(&r, "bad-request");
 		ok(t,
-			!strcmp(r.events[0].host, "no.x.example") &&
-				!strcmp(r.events[0].path, "/p") &&
-				!strcmp(r.events[0].method, "GET") && r.events[0].status == 403 &&
-				!strcmp(r.events[0].verdict, "host") && r.events[0].port == 80 &&
-				r.events[0].at > 1600000000000,
+			first && !strcmp(first->host, "no.x.example") &&
+				!strcmp(first->path, "/p") && !strcmp(first->method, "GET") &&
+				first->status == 403 && first->port == 80 &&
+				first->at > 1600000000000,
 			"the first says what happened");
-		ok(t, !strcmp(r.events[1].host, "") && !strcmp(r.events[2].verdict, "unreachable"),
+		ok(t, second && !strcmp(second->host, "") && with_verdict(&r, "unreachable"),
 			"and so do the others");
 	}
 	gate_report_free(&r);
