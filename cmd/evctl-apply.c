@@ -22,8 +22,7 @@ static void print_changes(const struct invocation *in, const json_t *changes)
 {
 	size_t i;
 	json_t *c;
-	json_array_foreach(changes, i, c)
-	{
+	json_array_foreach (changes, i, c) {
 		const char *op = text_of(c, "op"), *detail = text_of(c, "detail");
 		const char *paint = *op == '+' ? "32" : *op == '-' ? "31" : "33";
 		if (in->output == OUTPUT_NAME)
@@ -39,7 +38,7 @@ static void print_missing(const struct invocation *in, const json_t *missing)
 {
 	size_t i;
 	json_t *m;
-	json_array_foreach(missing, i, m)
+	json_array_foreach (missing, i, m)
 		output_say(in, "? %s %s (line %d): %s", text_of(m, "kind"), text_of(m, "name"),
 			(int)json_integer_value(json_object_get(m, "line")), text_of(m, "hint"));
 }

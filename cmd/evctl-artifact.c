@@ -76,8 +76,7 @@ static int do_show(struct invocation *in, struct err *e)
 	JSON_AUTO rows = artifact_list(&st, arg(in, 0), o->buyer, e);
 	size_t i;
 	json_t *row;
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		if (strcmp(json_string_value(json_object_get(row, "name")), a.name) != 0)
 			continue;
 		json_object_set_new(row, "preview", preview_of(row));

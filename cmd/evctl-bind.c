@@ -57,8 +57,9 @@ static int run_list(struct invocation *in, struct err *e)
 	size_t i;
 	if (!rows)
 		return -1;
-	json_array_foreach(rows, i, row) if (json_is_string(json_object_get(row, "credential")))
-		json_array_append(bound, row);
+	json_array_foreach (rows, i, row)
+		if (json_is_string(json_object_get(row, "credential")))
+			json_array_append(bound, row);
 	return output_list(in, columns, bound, e);
 }
 

@@ -36,14 +36,14 @@ static void print_report(
 	if (in->output == OUTPUT_JSON)
 		output_json(json_pack("{s:b,s:I,s:O,s:O}", "ok", (int)(findings == 0), "findings",
 			(json_int_t)findings, "checks", rows, "fixed", fixed));
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		if (in->output == OUTPUT_NAME && !json_is_true(json_object_get(row, "ok")))
 			printf("%s\n", json_text_of(row, "check"));
 		print_row(in, row);
 	}
-	json_array_foreach(fixed, i, word) output_say(
-		in, "fixed%s%s", isatty(STDOUT_FILENO) ? "   " : "\t", json_string_value(word));
+	json_array_foreach (fixed, i, word)
+		output_say(in, "fixed%s%s", isatty(STDOUT_FILENO) ? "   " : "\t",
+			json_string_value(word));
 }
 
 struct doctor_check {
@@ -61,7 +61,8 @@ static int run(struct invocation *in, struct err *e)
 	if (cli_place(in, &place, e) < 0 || health_machine(rows, e) < 0 ||
 		health_state(&place, o->fix, rows, fixed, e) < 0)
 		return -1;
-	json_array_foreach(rows, i, row) findings += !json_is_true(json_object_get(row, "ok"));
+	json_array_foreach (rows, i, row)
+		findings += !json_is_true(json_object_get(row, "ok"));
 	print_report(in, rows, fixed, findings);
 	in->exit_code = findings ? ERR_FINDINGS : 0;
 	return 0;

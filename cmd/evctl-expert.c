@@ -239,7 +239,8 @@ static int attach_or_detach(struct invocation *in, bool attach, struct err *e)
 		return -1;
 	if (in->output != OUTPUT_TEXT)
 		return cli_show(in, &st, &expert, x.name, e);
-	json_array_foreach(done, i, row) say_attached(in, &x, row, attach);
+	json_array_foreach (done, i, row)
+		say_attached(in, &x, row, attach);
 	return 0;
 }
 
@@ -262,8 +263,10 @@ static void note_supply_again(const struct invocation *in, const char *name, con
 	BUF_AUTO who = {0};
 	size_t i, n = json_array_size(again);
 	const json_t *row;
-	json_array_foreach(again, i, row) if (i < NAMED_MOST) buf_addf(&who, "%s%s (%s)",
-		i ? ", " : "", json_text_of(row, "buyer"), json_text_of(row, "key"));
+	json_array_foreach (again, i, row)
+		if (i < NAMED_MOST)
+			buf_addf(&who, "%s%s (%s)", i ? ", " : "", json_text_of(row, "buyer"),
+				json_text_of(row, "key"));
 	if (n > NAMED_MOST)
 		buf_addf(&who, " and %zu more", n - NAMED_MOST);
 	if (n)
@@ -287,8 +290,9 @@ static int print_published(const struct invocation *in, const char *name, int ve
 				json_object_get(verdict, "buyer_keys"), "supply_again", again),
 			e);
 	output_say(in, "published %s, version %d: %s", name, version, verify_status(verdict));
-	json_array_foreach(flags, i, row) output_say(in, "%s", json_string_value(row));
-	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, row)
+	json_array_foreach (flags, i, row)
+		output_say(in, "%s", json_string_value(row));
+	json_array_foreach (json_object_get(verdict, "buyer_keys"), i, row)
 		output_say(in, "each buyer brings: %s, for %s", json_text_of(row, "name"),
 			json_text_of(row, "host"));
 	note_supply_again(in, name, again);

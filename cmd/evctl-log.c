@@ -93,8 +93,7 @@ static void note_counted(const struct invocation *in, const json_t *rows)
 	json_int_t counted = 0;
 	size_t i;
 	json_t *row;
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		counted += json_integer_value(json_object_get(row, "counted"));
 	}
 	if (counted)

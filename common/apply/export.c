@@ -150,8 +150,7 @@ static void yaml_flow(const json_t *list, struct buf *out)
 	size_t i;
 	json_t *item;
 	buf_addc(out, '[');
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach (list, i, item) {
 		buf_adds(out, i ? ", " : "");
 		yaml_scalar(item, out);
 	}
@@ -164,11 +163,9 @@ static void yaml_list(const json_t *list, int indent, struct buf *out)
 	size_t i;
 	json_t *item, *v;
 	const char *key;
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach (list, i, item) {
 		const char *lead = "- ";
-		json_object_foreach(item, key, v)
-		{
+		json_object_foreach (item, key, v) {
 			buf_addf(out, "%*s%s%s:", indent, "", lead, key);
 			lead = "  ";
 			if (holds_objects(v)) {
@@ -190,8 +187,7 @@ int apply_yaml(const json_t *all, struct buf *out, struct err *e)
 {
 	const char *name;
 	json_t *list;
-	json_object_foreach((json_t *)all, name, list)
-	{
+	json_object_foreach ((json_t *)all, name, list) {
 		buf_addf(out, json_array_size(list) ? "%s:\n" : "%s: []\n", name);
 		yaml_list(list, 2, out);
 	}

@@ -106,8 +106,7 @@ static int add_artifacts(
 	json_t *cards = json_array(), *rows = json_array();
 	size_t i;
 	json_t *a;
-	json_array_foreach(artifacts, i, a)
-	{
+	json_array_foreach (artifacts, i, a) {
 		const char *kind = describe(a, json_text_of(a, "type"), json_int_of(a, "inline"));
 		bool seen = strcmp(kind, "image") == 0 || strcmp(kind, "video") == 0;
 		json_array_append(seen ? cards : rows, a);
@@ -182,8 +181,7 @@ static int add_search(
 	json_t *x;
 	if (!experts)
 		return -1;
-	json_array_foreach(experts, i, x)
-	{
+	json_array_foreach (experts, i, x) {
 		const char *name = json_text_of(x, "expert");
 		set(x, "chosen", json_boolean(f->expert && strcmp(name, f->expert) == 0));
 	}
@@ -230,8 +228,7 @@ static int add_runs(
 	bool more = json_array_size(runs) > RUNS_A_PAGE;
 	if (more)
 		json_array_remove(runs, RUNS_A_PAGE);
-	json_array_foreach(runs, i, run)
-	{
+	json_array_foreach (runs, i, run) {
 		mark_day(run, &day);
 		if (add_facts(run, v, f, e) < 0)
 			return -1;

@@ -153,8 +153,7 @@ static const char *put_each(struct page *p, const char *text, const char *end,
 	const char *after = text;
 	size_t i;
 	json_t *object;
-	json_array_foreach(list, i, object)
-	{
+	json_array_foreach (list, i, object) {
 		const struct object_scope inner = {object, s};
 		after = put_inner(p, text, end, &inner, true);
 	}

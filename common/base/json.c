@@ -87,8 +87,7 @@ bool json_array_has(const json_t *array, const char *word)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach(array, i, v)
-	{
+	json_array_foreach (array, i, v) {
 		const char *s = json_string_value(v);
 		if (s && strcmp(s, word) == 0)
 			return true;
@@ -120,8 +119,7 @@ static int change_members(const struct change *c, const json_t *v, json_t *out)
 	const char *key;
 	size_t n;
 	json_t *member;
-	json_object_keylen_foreach((json_t *)v, key, n, member)
-	{
+	json_object_keylen_foreach ((json_t *)v, key, n, member) {
 		JSON_AUTO name = changed_text(c, key, n);
 		if (!name || json_object_setn_new(out, json_string_value(name),
 				     json_string_length(name), changed(c, member)) < 0)
@@ -134,8 +132,7 @@ static int change_items(const struct change *c, const json_t *v, json_t *out)
 {
 	json_t *item;
 	size_t i;
-	json_array_foreach(v, i, item)
-	{
+	json_array_foreach (v, i, item) {
 		if (json_array_append_new(out, changed(c, item)) < 0)
 			return -1;
 	}

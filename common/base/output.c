@@ -28,8 +28,7 @@ static void add_cell(struct buf *b, const json_t *v)
 		buf_adds(b, "yes");
 		break;
 	case JSON_ARRAY:
-		json_array_foreach(v, i, item)
-		{
+		json_array_foreach (v, i, item) {
 			if (i)
 				buf_adds(b, ", ");
 			add_cell(b, item);
@@ -94,8 +93,7 @@ static void print_plain(const struct column *cols, const json_t *rows, bool name
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		for (const struct column *c = cols; c->title; c++) {
 			STR_AUTO text = cell_text(row, c);
 			printf("%s%s", c == cols ? "" : "\t", text ? text : "");
@@ -125,8 +123,7 @@ static void measure(struct table *t, const json_t *rows)
 	json_t *row;
 	for (t->n = 0; t->cols[t->n].title && t->n < COLUMNS_MAX; t->n++)
 		t->widths[t->n] = t->least[t->n] = terminal_width(t->cols[t->n].title);
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		for (size_t c = 0; c < t->n; c++) {
 			STR_AUTO text = cell_text(row, &t->cols[c]);
 			t->widths[c] = larger(t->widths[c], terminal_width(text ? text : ""));
@@ -191,8 +188,7 @@ static void print_table(const struct table *t, const json_t *rows)
 	for (size_t c = 0; c < t->n; c++)
 		cells[c] = t->cols[c].title;
 	print_cells(t, cells, color ? "\033[1m" : "", color ? "\033[0m" : "");
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		char *text[COLUMNS_MAX];
 		for (size_t c = 0; c < t->n; c++) {
 			text[c] = cell_text(row, &t->cols[c]);
@@ -223,8 +219,7 @@ static void print_blocks(const struct table *t, const json_t *rows, size_t colum
 	json_t *row;
 	for (size_t c = 0; c < t->n; c++)
 		label = larger(label, terminal_width(t->cols[c].title));
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		if (i)
 			putchar('\n');
 		print_members(t->cols, row, label, columns, false);

@@ -139,7 +139,7 @@ int cli_report(const struct invocation *in, struct state *st, const struct cli_n
 	JSON_AUTO one = find_one(st, noun, name, e);
 	json_t *flag;
 	size_t i;
-	json_array_foreach(json_object_get(one, "flags"), i, flag)
+	json_array_foreach (json_object_get(one, "flags"), i, flag)
 		output_say(in, "%s  %s", name, json_string_value(flag));
 	return one ? 0 : -1;
 }

@@ -146,9 +146,10 @@ static int member_parts(const struct taker *t, const json_t *v, bool secret, int
 			       : value_parts(t, json_string_value(v), json_string_length(v), depth);
 	if (depth > DEPTH)
 		return 0;
-	json_array_foreach(v, i, m) if (member_parts(t, m, secret, depth + 1) < 0) return -1;
-	json_object_foreach((json_t *)v, name, m)
-	{
+	json_array_foreach (v, i, m)
+		if (member_parts(t, m, secret, depth + 1) < 0)
+			return -1;
+	json_object_foreach ((json_t *)v, name, m) {
 		if (member_parts(t, m, secret || is_secret_name(name), depth + 1) < 0)
 			return -1;
 	}

@@ -287,8 +287,7 @@ static void hold_against(json_t *schema, const struct scan_function *f)
 	}
 	if (!closes)
 		return;
-	json_object_foreach_safe(json_object_get(schema, "properties"), next, name, member)
-	{
+	json_object_foreach_safe (json_object_get(schema, "properties"), next, name, member) {
 		if (!takes(f, name))
 			json_object_del(json_object_get(schema, "properties"), name);
 	}
@@ -365,8 +364,7 @@ static void check_required(struct faults *x)
 	for (i = 0; i < x->f->n; i++)
 		if (x->f->params[i].kind == SCAN_PARAM_PLAIN)
 			strv_add(&names, x->f->params[i].name);
-	json_array_foreach(json_object_get(x->t->input, "required"), i, r)
-	{
+	json_array_foreach (json_object_get(x->t->input, "required"), i, r) {
 		const char *name = json_string_value(r);
 		if (!name || takes(x->f, name))
 			continue;

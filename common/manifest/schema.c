@@ -15,9 +15,8 @@
 #include <string.h>
 
 #define VALIDATE_STEPS 5000000
-#define VALIDATE_MAX_DEPTH                                                    \
-	800 /* schemas within schemas, $ref included: keeps the C stack small \
-	     */
+/* Schemas within schemas, $ref included: keeps the C stack small. */
+#define VALIDATE_MAX_DEPTH 800
 
 /* STOPPED: out of steps, depth or memory; said already, and no verdict may come of it. */
 enum verdict { STOPPED = -1, VALID = 0, INVALID = 1 };

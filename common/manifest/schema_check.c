@@ -122,7 +122,9 @@ static int form_schema_map(const struct schema_spot *h, const json_t *v)
 	json_t *s;
 	if (!json_is_object(v))
 		return fail(h, "must be an object of schemas");
-	json_object_foreach((json_t *)v, key, s) if (below(h, key, 0, s) < 0) return -1;
+	json_object_foreach ((json_t *)v, key, s)
+		if (below(h, key, 0, s) < 0)
+			return -1;
 	return 0;
 }
 
@@ -142,8 +144,7 @@ static int form_pattern_map(const struct schema_spot *h, const json_t *v)
 	json_t *s;
 	if (!json_is_object(v))
 		return fail(h, "must be an object of schemas");
-	json_object_foreach((json_t *)v, key, s)
-	{
+	json_object_foreach ((json_t *)v, key, s) {
 		struct value_place at = {h->at, key, 0};
 		if (check_pattern(&(struct schema_spot){h->c, &at, h->depth}, key, strlen(key)) <
 				0 ||
@@ -288,8 +289,7 @@ static int form_names_map(const struct schema_spot *h, const json_t *v)
 	json_t *names;
 	if (!json_is_object(v))
 		return fail(h, "must be an object of lists of names");
-	json_object_foreach((json_t *)v, key, names)
-	{
+	json_object_foreach ((json_t *)v, key, names) {
 		struct value_place at = {h->at, key, 0};
 		if (form_names(&(struct schema_spot){h->c, &at, h->depth}, names) < 0)
 			return -1;
@@ -416,8 +416,7 @@ static int check_members(const struct schema_spot *h, const json_t *schema)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)schema, key, v)
-	{
+	json_object_foreach ((json_t *)schema, key, v) {
 		const struct keyword_form *f = bsearch(
 			key, forms, sizeof forms / sizeof *forms, sizeof *forms, by_keyword);
 		struct value_place at = {h->at, key, 0};

@@ -96,8 +96,7 @@ static int take_headers(const json_t *headers, struct strv *out, struct err *e)
 	json_t *v;
 	if (headers && !json_is_object(headers))
 		return err_set(e, ERR_USAGE, "'headers' is not an object");
-	json_object_foreach((json_t *)headers, name, v)
-	{
+	json_object_foreach ((json_t *)headers, name, v) {
 		const char *value = json_string_value(v);
 		if (!value || strlen(value) != json_string_length(v) ||
 			!http_token_ok(name, strlen(name)))
@@ -126,8 +125,7 @@ static int check_members(const json_t *args, struct err *e)
 		"connection", "method", "url", "headers", "body", "save"};
 	const char *name;
 	json_t *v;
-	json_object_foreach((json_t *)args, name, v)
-	{
+	json_object_foreach ((json_t *)args, name, v) {
 		bool ok = false;
 		for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
 			ok |= strcmp(name, known[i]) == 0;
@@ -152,7 +150,7 @@ static bool is_granted(const json_t *grants, const char *name, struct strv *name
 {
 	size_t i;
 	json_t *g;
-	json_array_foreach(grants, i, g)
+	json_array_foreach (grants, i, g)
 		strv_add(names, json_string_value(json_object_get(g, "name")));
 	return strv_has(names, name);
 }

@@ -67,10 +67,9 @@ static void describe_hosts(const json_t *grants, struct buf *b)
 	buf_adds(b,
 		"Call an outside API over HTTPS. The key is put in on the way; do not send one. "
 		"Connections and the hosts that each may reach:");
-	json_array_foreach(grants, i, g)
-	{
+	json_array_foreach (grants, i, g) {
 		buf_addf(b, "\n- %s:", json_string_value(json_object_get(g, "name")));
-		json_array_foreach(json_object_get(g, "hosts"), k, host)
+		json_array_foreach (json_object_get(g, "hosts"), k, host)
 			buf_addf(b, "%s %s", k ? "," : "", json_string_value(host));
 		if (strcmp(json_string_value(json_object_get(g, "payer")), "buyer") == 0)
 			buf_addf(b, " (with your own key, %s)",
@@ -82,7 +81,8 @@ static json_t *api_input(const json_t *grants)
 {
 	json_t *names = json_array(), *g;
 	size_t i;
-	json_array_foreach(grants, i, g) json_array_append(names, json_object_get(g, "name"));
+	json_array_foreach (grants, i, g)
+		json_array_append(names, json_object_get(g, "name"));
 	return json_pack("{s:s,s:{s:{s:s,s:o},s:{s:s,s:s},s:{s:s,s:s},s:{s:s,s:{s:s},s:s},"
 			 "s:{s:s,s:s},s:{s:s,s:s}},s:[s,s,s],s:b}",
 		"type", "object", "properties", "connection", "type", "string", "enum", names,

@@ -423,7 +423,8 @@ static void on_batch(struct mcp_server *s, json_t *list)
 		return;
 	}
 	/* The last reply frees b: not touched here once all are handed out. */
-	json_array_foreach(list, i, m) on_message(s, m, b);
+	json_array_foreach (list, i, m)
+		on_message(s, m, b);
 }
 
 static void on_line(struct mcp_server *s, const char *p, size_t n)

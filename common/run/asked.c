@@ -10,7 +10,9 @@ static bool may_be_text(const json_t *type)
 	json_t *one;
 	if (json_is_string(type))
 		return strcmp(json_string_value(type), "string") == 0;
-	json_array_foreach(type, i, one) if (may_be_text(one)) return true;
+	json_array_foreach (type, i, one)
+		if (may_be_text(one))
+			return true;
 	return false;
 }
 
@@ -63,8 +65,7 @@ static int read_call(json_t *call, struct run_request *rq, struct buf *input, st
 {
 	const char *key;
 	json_t *value;
-	json_object_foreach(call, key, value)
-	{
+	json_object_foreach (call, key, value) {
 		if (strcmp(key, "tool") != 0 && strcmp(key, "input") != 0)
 			return err_set(e, ERR_USAGE, "call: unknown member '%.60s'", key);
 	}

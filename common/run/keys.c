@@ -55,12 +55,11 @@ static bool all_covered(const json_t *agreed, const json_t *now)
 {
 	size_t i, k;
 	const json_t *want, *have;
-	json_array_foreach(now, i, want)
-	{
+	json_array_foreach (now, i, want) {
 		bool found = false;
-		json_array_foreach(agreed, k, have) found |=
-			json_is_string(have) &&
-			covers(json_string_value(have), json_string_value(want));
+		json_array_foreach (agreed, k, have)
+			found |= json_is_string(have) &&
+				 covers(json_string_value(have), json_string_value(want));
 		if (!found)
 			return false;
 	}
@@ -160,8 +159,7 @@ json_t *key_supply_again(struct state *st, int64_t expert, int version, struct e
 	json_t *s;
 	if (!supplied)
 		return NULL;
-	json_array_foreach(supplied, i, s)
-	{
+	json_array_foreach (supplied, i, s) {
 		const char *buyer = json_text_of(s, "buyer");
 		bool yes = strcmp(buyer, BUILDER) == 0;
 		if (!yes && agreed(st, &plan, json_int_of(s, "credential"),

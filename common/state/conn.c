@@ -388,8 +388,7 @@ static bool array_has(const json_t *a, const char *text)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach(a, i, v)
-	{
+	json_array_foreach (a, i, v) {
 		if (strcmp(json_string_value(v) ? json_string_value(v) : "", text) == 0)
 			return true;
 	}
@@ -418,8 +417,7 @@ static int check_agreed(const struct conn *c, const struct expert *x, const char
 	JSON_AUTO scope = scope_of(c);
 	size_t i;
 	json_t *v;
-	json_array_foreach(scope, i, v)
-	{
+	json_array_foreach (scope, i, v) {
 		if (!array_has(agreed, json_string_value(v)))
 			return missing(c, x, buyer, json_string_value(v), e);
 	}

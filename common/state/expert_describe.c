@@ -24,7 +24,8 @@ static json_t *tools_seen(struct state *st, int64_t expert, struct err *e)
 {
 	json_t *tools = expert_tools_seen(st, expert, e), *t;
 	size_t i;
-	json_array_foreach(tools, i, t) json_object_set_new(t, "entry", json_null());
+	json_array_foreach (tools, i, t)
+		json_object_set_new(t, "entry", json_null());
 	return tools;
 }
 
@@ -80,8 +81,7 @@ static json_t *tool_names(const json_t *row, bool with_entry)
 {
 	json_t *a = json_array(), *t;
 	size_t i;
-	json_array_foreach(json_object_get(row, "tools"), i, t)
-	{
+	json_array_foreach (json_object_get(row, "tools"), i, t) {
 		const char *name = json_text_of(t, "name"), *entry = json_text_of(t, "entry");
 		json_array_append_new(a, with_entry && *entry ? json_sprintf("%s (%s)", name, entry)
 							      : json_string(name));
@@ -95,7 +95,8 @@ static void add_type(struct buf *b, const json_t *type)
 	size_t i;
 	json_t *one;
 	buf_adds(b, json_is_string(type) ? json_string_value(type) : "");
-	json_array_foreach(type, i, one) buf_addf(b, "%s%s", i ? "|" : "", json_string_value(one));
+	json_array_foreach (type, i, one)
+		buf_addf(b, "%s%s", i ? "|" : "", json_string_value(one));
 }
 
 /* "chart(month: string, year?: integer)" of each tool that takes something. */
@@ -103,14 +104,12 @@ static json_t *tool_inputs(const json_t *row)
 {
 	json_t *a = json_array(), *t, *p;
 	size_t i;
-	json_array_foreach(json_object_get(row, "tools"), i, t)
-	{
+	json_array_foreach (json_object_get(row, "tools"), i, t) {
 		const json_t *schema = json_object_get(t, "input");
 		const char *name, *sep = "(";
 		BUF_AUTO b = {0};
 		buf_adds(&b, json_text_of(t, "name"));
-		json_object_foreach(json_object_get(schema, "properties"), name, p)
-		{
+		json_object_foreach (json_object_get(schema, "properties"), name, p) {
 			BUF_AUTO type = {0};
 			bool required = json_array_has(json_object_get(schema, "required"), name);
 			add_type(&type, json_object_get(p, "type"));
@@ -129,13 +128,12 @@ static json_t *host_cells(const json_t *row)
 {
 	json_t *a = json_array(), *h, *flag;
 	size_t i, k;
-	json_array_foreach(json_object_get(row, "hosts"), i, h)
-	{
+	json_array_foreach (json_object_get(row, "hosts"), i, h) {
 		BUF_AUTO b = {0};
 		const char *injects = json_text_of(h, "injects");
 		buf_addf(&b, "%s (%s", json_text_of(h, "host"),
 			*injects ? injects : json_text_of(h, "note"));
-		json_array_foreach(json_object_get(h, "flags"), k, flag)
+		json_array_foreach (json_object_get(h, "flags"), k, flag)
 			buf_addf(&b, ", %s", json_string_value(flag));
 		buf_adds(&b, ")");
 		json_array_append_new(a, json_string(buf_str(&b)));

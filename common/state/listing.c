@@ -50,7 +50,7 @@ static json_t *keys_of(const struct expert_view *v)
 		}
 		json_array_append_new(hosts, host_json(&h->host));
 	}
-	json_object_foreach(by_name, name, hosts)
+	json_object_foreach (by_name, name, hosts)
 		json_array_append_new(a, json_pack("{s:s,s:O}", "name", name, "hosts", hosts));
 	json_decref(by_name);
 	return a;
@@ -80,8 +80,7 @@ static void add_joined(struct buf *b, const json_t *array, const char *sep)
 {
 	size_t i;
 	json_t *s;
-	json_array_foreach(array, i, s)
-	{
+	json_array_foreach (array, i, s) {
 		buf_adds(b, i ? sep : "");
 		buf_adds(b, json_string_value(s));
 	}
@@ -112,8 +111,7 @@ static void add_inputs(struct buf *b, const json_t *schema)
 {
 	const char *name;
 	json_t *p;
-	json_object_foreach(json_object_get(schema, "properties"), name, p)
-	{
+	json_object_foreach (json_object_get(schema, "properties"), name, p) {
 		char shown[TEXT_SHOWN_MAX], what[TEXT_SHOWN_MAX];
 		BUF_AUTO type = {0};
 		bool required = json_array_has(json_object_get(schema, "required"), name);
@@ -149,8 +147,7 @@ static void add_connections(struct buf *b, const json_t *list)
 	json_t *c;
 	if (json_array_size(list))
 		buf_adds(b, "\nConnections:\n");
-	json_array_foreach(list, i, c)
-	{
+	json_array_foreach (list, i, c) {
 		buf_addf(b, "  %s (%s): ", json_text_of(c, "name"), json_text_of(c, "env"));
 		add_joined(b, json_object_get(c, "hosts"), ", ");
 		buf_addf(b, "; %s", payer_words(c));
@@ -175,20 +172,18 @@ void listing_text(const json_t *l, struct buf *b)
 	buf_addc(b, '\n');
 	add_indented(b, json_text_of(l, "description"), "");
 	buf_adds(b, "\nTools:\n");
-	json_array_foreach(json_object_get(l, "tools"), i, o)
-	{
+	json_array_foreach (json_object_get(l, "tools"), i, o) {
 		buf_addf(b, "  %s\n", json_text_of(o, "name"));
 		add_indented(b, json_text_of(o, "description"), "      ");
 		add_inputs(b, json_object_get(o, "input"));
 	}
 	buf_adds(b, json_array_size(json_object_get(l, "hosts")) ? "\nHosts that it may reach:\n"
 								 : "\nIt reaches no host.\n");
-	json_array_foreach(json_object_get(l, "hosts"), i, o)
+	json_array_foreach (json_object_get(l, "hosts"), i, o)
 		add_named(b, json_text_of(o, "host"), json_object_get(o, "flags"));
 	buf_adds(b, json_array_size(json_object_get(l, "keys")) ? "\nKeys that you bring:\n"
 								: "\nYou bring no keys.\n");
-	json_array_foreach(json_object_get(l, "keys"), i, o)
-	{
+	json_array_foreach (json_object_get(l, "keys"), i, o) {
 		buf_addf(b, "  %s, for ", json_text_of(o, "name"));
 		add_joined(b, json_object_get(o, "hosts"), ", ");
 		buf_addc(b, '\n');
@@ -256,8 +251,7 @@ static void add_flags_escaped(struct buf *b, const json_t *flags)
 {
 	size_t i;
 	json_t *f;
-	json_array_foreach(flags, i, f)
-	{
+	json_array_foreach (flags, i, f) {
 		buf_adds(b, i ? ", **" : " **");
 		add_escaped(b, json_string_value(f));
 		buf_adds(b, "**");
@@ -268,8 +262,7 @@ static void add_codes(struct buf *b, const json_t *names)
 {
 	size_t i;
 	json_t *n;
-	json_array_foreach(names, i, n)
-	{
+	json_array_foreach (names, i, n) {
 		buf_adds(b, i ? ", " : "");
 		add_code(b, json_string_value(n));
 	}
@@ -280,8 +273,7 @@ static void markdown_tools(const json_t *l, struct buf *b)
 	size_t i;
 	json_t *o;
 	buf_adds(b, "\n## Tools\n");
-	json_array_foreach(json_object_get(l, "tools"), i, o)
-	{
+	json_array_foreach (json_object_get(l, "tools"), i, o) {
 		buf_adds(b, "\n### ");
 		add_escaped(b, json_text_of(o, "name"));
 		buf_adds(b, "\n\n");
@@ -297,8 +289,7 @@ static void markdown_rest(const json_t *l, struct buf *b)
 	size_t i;
 	json_t *o;
 	buf_adds(b, "\n## Hosts that it may reach\n\n");
-	json_array_foreach(json_object_get(l, "hosts"), i, o)
-	{
+	json_array_foreach (json_object_get(l, "hosts"), i, o) {
 		buf_adds(b, "- ");
 		add_code(b, json_text_of(o, "host"));
 		add_flags_escaped(b, json_object_get(o, "flags"));
@@ -306,8 +297,7 @@ static void markdown_rest(const json_t *l, struct buf *b)
 	}
 	buf_adds(b, i ? "" : "None.\n");
 	buf_adds(b, "\n## Keys that you bring\n\n");
-	json_array_foreach(json_object_get(l, "keys"), i, o)
-	{
+	json_array_foreach (json_object_get(l, "keys"), i, o) {
 		buf_adds(b, "- ");
 		add_code(b, json_text_of(o, "name"));
 		buf_adds(b, " for ");
@@ -317,8 +307,7 @@ static void markdown_rest(const json_t *l, struct buf *b)
 	buf_adds(b, i ? "" : "None.\n");
 	if (json_array_size(json_object_get(l, "connections")))
 		buf_adds(b, "\n## Connections\n\n");
-	json_array_foreach(json_object_get(l, "connections"), i, o)
-	{
+	json_array_foreach (json_object_get(l, "connections"), i, o) {
 		buf_adds(b, "- ");
 		add_code(b, json_text_of(o, "name"));
 		buf_adds(b, " (");

@@ -93,8 +93,9 @@ static int stage_objects(struct restore *r, struct err *e)
 	FD_AUTO dir = copy_dir(r->stage.dir, "objects", e);
 	if (dir < 0)
 		return -1;
-	json_array_foreach(json_object_get(r->manifest, "objects"), i,
-		row) if (stage_object(r, row, e) < 0) return -1;
+	json_array_foreach (json_object_get(r->manifest, "objects"), i, row)
+		if (stage_object(r, row, e) < 0)
+			return -1;
 	r->info->objects = (int64_t)i;
 	return 0;
 }
@@ -105,10 +106,11 @@ static int check_artifacts(struct restore *r, struct db *db, struct err *e)
 	size_t i;
 	json_t *row;
 	JSON_AUTO known = json_object();
-	json_array_foreach(json_object_get(r->manifest, "objects"), i, row)
+	json_array_foreach (json_object_get(r->manifest, "objects"), i, row)
 		json_object_set(known, json_string_value(json_object_get(row, "sha256")), row);
-	json_array_foreach(json_object_get(r->manifest, "lacking"), i, row) if (json_is_string(row))
-		json_object_set(known, json_string_value(row), row);
+	json_array_foreach (json_object_get(r->manifest, "lacking"), i, row)
+		if (json_is_string(row))
+			json_object_set(known, json_string_value(row), row);
 	QUERY_AUTO q = db_query(db, e, "SELECT DISTINCT sha256 FROM artifacts", "");
 	int step;
 	while ((step = query_step(q, e)) > 0)
@@ -233,8 +235,7 @@ static int place_objects(struct restore *r, struct err *e)
 	FD_AUTO to = copy_dir(r->root, "objects", e);
 	if (from < 0 || to < 0)
 		return -1;
-	json_array_foreach(json_object_get(r->manifest, "objects"), i, row)
-	{
+	json_array_foreach (json_object_get(r->manifest, "objects"), i, row) {
 		char path[OBJECT_PATH_MAX], sub[3];
 		const char *sha256 = json_string_value(json_object_get(row, "sha256"));
 		if (object_path(sha256, path) < 0)

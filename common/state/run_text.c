@@ -62,8 +62,7 @@ static void add_detail(struct buf *b, const json_t *d)
 			number_of(out, "failed"), number_of(out, "up"), number_of(out, "down"));
 	size_t i;
 	json_t *leak;
-	json_array_foreach(json_object_get(d, "leaks"), i, leak)
-	{
+	json_array_foreach (json_object_get(d, "leaks"), i, leak) {
 		line(b, "leak", "%s", json_string_value(leak));
 	}
 }
@@ -72,8 +71,7 @@ static void add_lists(struct buf *b, const json_t *run)
 {
 	size_t i;
 	json_t *row;
-	json_array_foreach(json_object_get(run, "egress"), i, row)
-	{
+	json_array_foreach (json_object_get(run, "egress"), i, row) {
 		if (number_of(row, "counted"))
 			line(b, "requests", "%lld more like %s %s:%lld%s, %s",
 				number_of(row, "counted"), json_text_of(row, "method"),
@@ -85,13 +83,11 @@ static void add_lists(struct buf *b, const json_t *run)
 				json_text_of(row, "path"), number_of(row, "status"),
 				json_text_of(row, "verdict"));
 	}
-	json_array_foreach(json_object_get(run, "artifacts"), i, row)
-	{
+	json_array_foreach (json_object_get(run, "artifacts"), i, row) {
 		line(b, "artifact", "%s (%lld bytes, %s)", json_text_of(row, "name"),
 			number_of(row, "bytes"), json_text_of(row, "type"));
 	}
-	json_array_foreach(json_object_get(run, "withheld"), i, row)
-	{
+	json_array_foreach (json_object_get(run, "withheld"), i, row) {
 		line(b, "withheld", "%s: %s", json_text_of(row, "name"), json_text_of(row, "why"));
 	}
 }
@@ -149,8 +145,7 @@ static json_t *uncovered(const json_t *run)
 {
 	json_t *hosts = json_array(), *row;
 	size_t i;
-	json_array_foreach(json_object_get(run, "egress"), i, row)
-	{
+	json_array_foreach (json_object_get(run, "egress"), i, row) {
 		BUF_AUTO host = {0};
 		long long port = number_of(row, "port");
 		if (strcmp(json_text_of(row, "verdict"), "host") != 0)
@@ -231,8 +226,7 @@ void run_mend(const json_t *run, struct buf *note)
 	json_t *row;
 	if (mend_hosts(run, note) || strcmp(json_text_of(run, "status"), "failed") != 0)
 		return;
-	json_array_foreach(json_object_get(run, "egress"), i, row)
-	{
+	json_array_foreach (json_object_get(run, "egress"), i, row) {
 		if (mend_request(row, note))
 			return;
 	}

@@ -179,7 +179,7 @@ static void add_names(struct buf *b, const json_t *o, const char *list, char sig
 	size_t i;
 	json_t *name;
 	char shown[TEXT_SHOWN_MAX];
-	json_array_foreach(json_object_get(o, list), i, name)
+	json_array_foreach (json_object_get(o, list), i, name)
 		buf_addf(b, "%c %s %s\n", sign, noun, text_shown(json_string_value(name), shown));
 }
 
@@ -187,10 +187,9 @@ static void add_changed(struct buf *b, const json_t *o, const char *noun, const 
 {
 	size_t i, k;
 	json_t *c, *what;
-	json_array_foreach(json_object_get(o, "changed"), i, c)
-	{
+	json_array_foreach (json_object_get(o, "changed"), i, c) {
 		buf_addf(b, "~ %s %s: ", noun, json_text_of(c, key));
-		json_array_foreach(json_object_get(c, "what"), k, what)
+		json_array_foreach (json_object_get(c, "what"), k, what)
 			buf_addf(b, "%s%s", k ? ", " : "", json_string_value(what));
 		buf_addc(b, '\n');
 	}
@@ -217,7 +216,7 @@ void diff_text(const json_t *d, struct buf *b)
 	add_names(b, hosts, "added", '+', "host");
 	add_names(b, hosts, "removed", '-', "host");
 	add_changed(b, hosts, "host", "host");
-	json_array_foreach(json_object_get(d, "bindings"), i, c)
+	json_array_foreach (json_object_get(d, "bindings"), i, c)
 		buf_addf(b, "~ binding of %s: %s -> %s\n", json_text_of(c, "host"),
 			bound_word(c, "published"), bound_word(c, "draft"));
 	add_names(b, json_object_get(d, "keys"), "added", '+', "key");

@@ -147,8 +147,7 @@ static json_t *entry_errors_of(const struct manifest *m)
 	json_t *out = json_array(), *fault;
 	size_t k;
 	for (size_t i = 0; m && i < m->ntools; i++)
-		json_array_foreach(m->tools[i].faults, k, fault)
-		{
+		json_array_foreach (m->tools[i].faults, k, fault) {
 			json_t *row = json_pack("{s:s}", "tool", m->tools[i].name);
 			json_object_update(row, fault);
 			json_array_append_new(out, row);

@@ -37,8 +37,7 @@ static bool is_noted(const json_t *list, const char *text)
 {
 	size_t i;
 	json_t *n;
-	json_array_foreach(list, i, n)
-	{
+	json_array_foreach (list, i, n) {
 		if (strcmp(json_text_of(n, "host"), text) == 0)
 			return true;
 	}
@@ -81,8 +80,9 @@ json_t *notes_make(struct state *st, const struct expert_view *v, bool registere
 	for (i = 0; i < v->m.hosts.n; i++)
 		note(&x, v->m.hosts.v[i], MANIFEST_FILE, 1, "'hosts:' names",
 			registered ? "which is not attached" : "which is not declared");
-	json_array_foreach(json_object_get(v->reads, "urls"), i, u) note(&x,
-		json_text_of(u, "host"), json_text_of(u, "file"), (int)json_int_of(u, "line"),
-		"a URL names", "which no attached host covers");
+	json_array_foreach (json_object_get(v->reads, "urls"), i, u)
+		note(&x, json_text_of(u, "host"), json_text_of(u, "file"),
+			(int)json_int_of(u, "line"), "a URL names",
+			"which no attached host covers");
 	return x.list;
 }

@@ -110,8 +110,7 @@ static void add_rows(struct items *a, const json_t *verdict, const char *key, en
 {
 	size_t i;
 	json_t *r;
-	json_array_foreach(json_object_get(verdict, key), i, r)
-	{
+	json_array_foreach (json_object_get(verdict, key), i, r) {
 		struct shown_item it = {.rule = rule,
 			.file = json_text_of(r, "file"),
 			.name = name_key ? json_text_of(r, name_key) : "",
@@ -253,7 +252,8 @@ static size_t distinct(const json_t *rows, const char *key)
 	JSON_AUTO seen = json_object();
 	size_t i;
 	json_t *r;
-	json_array_foreach(rows, i, r) json_object_set_new(seen, json_text_of(r, key), json_true());
+	json_array_foreach (rows, i, r)
+		json_object_set_new(seen, json_text_of(r, key), json_true());
 	return json_object_size(seen);
 }
 
@@ -262,8 +262,7 @@ static size_t places(const json_t *rows)
 	JSON_AUTO seen = json_object();
 	size_t i;
 	json_t *r;
-	json_array_foreach(rows, i, r)
-	{
+	json_array_foreach (rows, i, r) {
 		BUF_AUTO b = {0};
 		buf_addf(&b, "%d %s", number_of(r, "line"), json_text_of(r, "file"));
 		json_object_set_new(seen, buf_str(&b), json_true());
@@ -305,8 +304,7 @@ static void add_perhaps(struct buf *out, const json_t *rows)
 	char name[TEXT_SHOWN_MAX], file[TEXT_SHOWN_MAX];
 	size_t i;
 	json_t *r;
-	json_array_foreach(rows, i, r)
-	{
+	json_array_foreach (rows, i, r) {
 		text_shown(json_text_of(r, "module"), name);
 		text_shown(json_text_of(r, "file"), file);
 		buf_addf(out, "%s%s (%s:%d)",
@@ -336,13 +334,13 @@ void report_text(const json_t *verdict, const struct report_style *style, struct
 	for (i = 0; i < a.n; i++)
 		add_line(out, style, &a.v[i]);
 	add_perhaps(out, json_object_get(verdict, "modules_optional"));
-	json_array_foreach(json_object_get(verdict, "buyer_keys"), i, r)
+	json_array_foreach (json_object_get(verdict, "buyer_keys"), i, r)
 		buf_addf(out, "each buyer brings: %s, for %s\n", json_text_of(r, "name"),
 			json_text_of(r, "host"));
-	json_array_foreach(json_object_get(verdict, "unused"), i, r)
+	json_array_foreach (json_object_get(verdict, "unused"), i, r)
 		buf_addf(out, "unused: %s at %s: no code reads it by name\n",
 			json_text_of(r, "name"), json_text_of(r, "host"));
-	json_array_foreach(json_object_get(verdict, "flags"), i, r)
+	json_array_foreach (json_object_get(verdict, "flags"), i, r)
 		buf_addf(out, "%s\n", json_string_value(r));
 	add_verdict(out, style, verdict);
 }
@@ -407,20 +405,22 @@ static void collect_rest(struct items *a, const json_t *v)
 	json_t *r;
 	add_rows(a, v, "modules_optional", RULE_PERHAPS, "module", NULL);
 	add_rows(a, v, "syntax_unreached", RULE_UNREACHED, NULL, "message");
-	json_array_foreach(json_object_get(v, "unused"), i, r) add_item(a,
-		&(struct shown_item){.rule = RULE_UNUSED,
-			.file = MANIFEST_FILE,
-			.name = json_text_of(r, "name"),
-			.line = 1,
-			.why = json_text_of(r, "host")},
-		"");
-	json_array_foreach(json_object_get(v, "flags"), i, r) add_item(a,
-		&(struct shown_item){.rule = RULE_FLAG,
-			.file = MANIFEST_FILE,
-			.name = json_string_value(r),
-			.line = 1,
-			.why = ""},
-		"");
+	json_array_foreach (json_object_get(v, "unused"), i, r)
+		add_item(a,
+			&(struct shown_item){.rule = RULE_UNUSED,
+				.file = MANIFEST_FILE,
+				.name = json_text_of(r, "name"),
+				.line = 1,
+				.why = json_text_of(r, "host")},
+			"");
+	json_array_foreach (json_object_get(v, "flags"), i, r)
+		add_item(a,
+			&(struct shown_item){.rule = RULE_FLAG,
+				.file = MANIFEST_FILE,
+				.name = json_string_value(r),
+				.line = 1,
+				.why = ""},
+			"");
 }
 
 static json_t *rules_json(void)

@@ -115,8 +115,7 @@ static void add_per_tool(json_t *out, const json_t *tools, json_t *row)
 {
 	size_t i;
 	json_t *tool;
-	json_array_foreach(tools, i, tool)
-	{
+	json_array_foreach (tools, i, tool) {
 		json_t *copy = json_copy(row);
 		json_object_set(copy, "tool", tool);
 		json_array_append_new(out, copy);
@@ -132,8 +131,7 @@ static json_t *reads_of(const struct verify_input *in)
 {
 	json_t *out = json_array(), *r;
 	size_t i;
-	json_array_foreach(json_object_get(in->findings, "reads"), i, r)
-	{
+	json_array_foreach (json_object_get(in->findings, "reads"), i, r) {
 		const struct bound_host *h =
 			supplier(in->hosts, in->nhosts, json_text_of(r, "name"));
 		add_per_tool(out, json_object_get(r, "tools"),
@@ -150,8 +148,7 @@ static json_t *unsupplied_of(const struct verify_input *in, bool required)
 {
 	json_t *out = json_array(), *r;
 	size_t i;
-	json_array_foreach(json_object_get(in->findings, "reads"), i, r)
-	{
+	json_array_foreach (json_object_get(in->findings, "reads"), i, r) {
 		const char *name = json_text_of(r, "name");
 		if (is_required(r) != required || supplier(in->hosts, in->nhosts, name))
 			continue;
@@ -170,11 +167,12 @@ static json_t *dynamic_of(const json_t *findings)
 {
 	json_t *out = json_array(), *r;
 	size_t i;
-	json_array_foreach(json_object_get(findings, "dynamic"), i, r) add_per_tool(out,
-		json_object_get(r, "tools"),
-		json_pack("{s:O,s:O,s:O,s:O*,s:n}", "file", json_object_get(r, "file"), "line",
-			json_object_get(r, "line"), "why", json_object_get(r, "why"), "hint",
-			json_object_get(r, "hint"), "tool"));
+	json_array_foreach (json_object_get(findings, "dynamic"), i, r)
+		add_per_tool(out, json_object_get(r, "tools"),
+			json_pack("{s:O,s:O,s:O,s:O*,s:n}", "file", json_object_get(r, "file"),
+				"line", json_object_get(r, "line"), "why",
+				json_object_get(r, "why"), "hint", json_object_get(r, "hint"),
+				"tool"));
 	return out;
 }
 
@@ -182,8 +180,7 @@ static bool is_read(const json_t *findings, const char *name)
 {
 	json_t *r;
 	size_t i;
-	json_array_foreach(json_object_get(findings, "reads"), i, r)
-	{
+	json_array_foreach (json_object_get(findings, "reads"), i, r) {
 		if (strcmp(json_text_of(r, "name"), name) == 0)
 			return true;
 	}
@@ -218,8 +215,7 @@ static void add_flag(json_t *out, json_t *flag)
 {
 	size_t i;
 	json_t *old;
-	json_array_foreach(out, i, old)
-	{
+	json_array_foreach (out, i, old) {
 		if (json_equal(old, flag)) {
 			json_decref(flag);
 			return;
@@ -253,8 +249,9 @@ static json_t *flags_of(const struct verify_input *in)
 		add_flag(out, json_string("! forced"));
 	for (i = 0; i < in->nhosts; i++)
 		add_host_flags(out, &in->hosts[i]);
-	json_array_foreach(json_object_get(in->findings, "suspicious"), i, s) add_flag(out,
-		json_sprintf("! file %s: %s", json_text_of(s, "file"), json_text_of(s, "why")));
+	json_array_foreach (json_object_get(in->findings, "suspicious"), i, s)
+		add_flag(out, json_sprintf("! file %s: %s", json_text_of(s, "file"),
+				      json_text_of(s, "why")));
 	return out;
 }
 
@@ -281,9 +278,10 @@ static json_t *modules_of(const json_t *findings, const char *kind)
 {
 	json_t *out = json_array(), *r;
 	size_t i;
-	json_array_foreach(json_object_get(findings, kind), i, r) json_array_append_new(
-		out, json_pack("{s:O,s:O,s:O}", "module", json_object_get(r, "module"), "file",
-			     json_object_get(r, "file"), "line", json_object_get(r, "line")));
+	json_array_foreach (json_object_get(findings, kind), i, r)
+		json_array_append_new(out,
+			json_pack("{s:O,s:O,s:O}", "module", json_object_get(r, "module"), "file",
+				json_object_get(r, "file"), "line", json_object_get(r, "line")));
 	return out;
 }
 
@@ -299,7 +297,7 @@ static json_t *module_hints_of(const json_t *findings)
 {
 	json_t *out = json_object(), *r;
 	size_t i;
-	json_array_foreach(json_object_get(findings, "modules_missing"), i, r)
+	json_array_foreach (json_object_get(findings, "modules_missing"), i, r)
 		json_object_set(out, json_text_of(r, "module"), json_object_get(r, "hint"));
 	return out;
 }
@@ -349,7 +347,7 @@ void verify_key_names(const json_t *findings, struct strv *out)
 {
 	size_t i;
 	json_t *r;
-	json_array_foreach(json_object_get(findings, "reads"), i, r)
+	json_array_foreach (json_object_get(findings, "reads"), i, r)
 		strv_add(out, json_text_of(r, "name"));
 	sort_unique(out);
 }
@@ -382,8 +380,7 @@ static void add_reads(const json_t *findings, const char *tool, bool required, s
 {
 	size_t i;
 	json_t *r;
-	json_array_foreach(json_object_get(findings, "reads"), i, r)
-	{
+	json_array_foreach (json_object_get(findings, "reads"), i, r) {
 		if (is_required(r) == required && concerns(r, tool))
 			strv_add(out, json_text_of(r, "name"));
 	}
@@ -406,9 +403,9 @@ int verify_reads_for_tool(
 	for (i = 0; i < out->required.n; i++)
 		if (!supplier(v->hosts, v->nhosts, out->required.v[i]))
 			strv_add(&out->missing, out->required.v[i]);
-	json_array_foreach(json_object_get(v->reads, "dynamic"), i, f) out->dynamic |=
-		concerns(f, tool);
-	json_array_foreach(json_object_get(json_object_get(v->reads, "modules"), tool), i, f)
+	json_array_foreach (json_object_get(v->reads, "dynamic"), i, f)
+		out->dynamic |= concerns(f, tool);
+	json_array_foreach (json_object_get(json_object_get(v->reads, "modules"), tool), i, f)
 		strv_add(&out->modules, json_string_value(f));
 	if (optional.failed || out->required.failed || out->optional.failed ||
 		out->missing.failed || out->modules.failed)

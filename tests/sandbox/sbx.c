@@ -55,8 +55,7 @@ static void fill_spec(struct sandbox_spec *s, struct lists *l, json_t *spec)
 	const char *path;
 	size_t i = 0;
 	l->files = calloc(json_object_size(files) + 1, sizeof *l->files);
-	json_object_foreach(files, path, text)
-	{
+	json_object_foreach (files, path, text) {
 		l->files[i++] = (struct sandbox_file){
 			path, json_string_value(text), json_string_length(text)};
 	}
@@ -130,8 +129,7 @@ static void fill_call(struct sandbox_call *c, json_t *call, char **inputs, struc
 	const char *name;
 	size_t n = 0;
 	*inputs = in ? json_dumps(in, JSON_COMPACT) : strdup("{}");
-	json_object_foreach(k, name, value)
-	{
+	json_object_foreach (k, name, value) {
 		keys[n++] = (struct call_key){.name = name,
 			.value = json_string_value(value),
 			.len = json_string_length(value)};
@@ -296,8 +294,7 @@ static int run_calls(const struct sandbox_spec *s, json_t *spec)
 	sandbox_drop_listeners(sb);
 	json_t *list = json_array(), *call;
 	size_t i;
-	json_array_foreach(json_object_get(spec, "calls"), i, call)
-	{
+	json_array_foreach (json_object_get(spec, "calls"), i, call) {
 		json_array_append_new(list, one_call(sb, call));
 		if (json_is_true(json_object_get(spec, "stream"))) {
 			puts("done");
