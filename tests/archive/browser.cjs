@@ -170,10 +170,16 @@ async function plays(page, base) {
 
 // ---- downloading ---------------------------------------------------------------------------------
 
+// Chromium takes only so many downloads in so many seconds: one that it leaves out is asked for again.
 async function download(page, act) {
-	const [d] = await Promise.all([page.waitForEvent('download', { timeout: 15000 }), act()]);
-	const file = await d.path();
-	return { name: d.suggestedFilename(), bytes: fs.readFileSync(file) };
+	for (let tries = 1;; tries++) {
+		const [d] = await Promise.all([
+			page.waitForEvent('download', { timeout: 3000 }).catch((e) => { if (tries === 10) throw e; }), act()]);
+		if (d) {
+			const file = await d.path();
+			return { name: d.suggestedFilename(), bytes: fs.readFileSync(file) };
+		}
+	}
 }
 
 async function downloads(page, base) {

@@ -132,7 +132,7 @@ with T() as t:
     small.mkdir()
     for part in ("Makefile", ".clang-format", ".clang-tidy", "HACKING.md"):
         shutil.copy(ROOT / part, small / part)
-    for part in ("common/state/schema.sql", "common/archive", "tests/lint/lint.sh", "share/deps"):
+    for part in ("common/state/schema.sql", "common/state/views.sql", "common/archive", "tests/lint/lint.sh", "share/deps"):
         whole = ROOT / part
         (small / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(whole, small / part) if whole.is_dir() else shutil.copy(whole, small / part)
