@@ -97,6 +97,11 @@ static bool attempted(struct parse *p, void attempt(struct parse *), struct plac
 	p->depth = saved.depth;
 	p->level = saved.level;
 	p->needs = saved.needs;
+	p->text = saved.text;
+	p->key = saved.key;
+	/* It may have failed within a field, whose lexer and outer lexer are gone with it. */
+	p->field = saved.field;
+	p->outer = saved.outer;
 	return false;
 }
 
