@@ -93,15 +93,12 @@ static bool attempted(struct parse *p, void attempt(struct parse *), struct plac
 	*reached = parse_here(p);
 	if (saved.lx.level)
 		saved.lx.parens[saved.lx.level - 1] = top;
-	p->lx = saved.lx;
-	p->depth = saved.depth;
-	p->level = saved.level;
-	p->needs = saved.needs;
-	p->text = saved.text;
-	p->key = saved.key;
-	/* It may have failed within a field, whose lexer and outer lexer are gone with it. */
-	p->field = saved.field;
-	p->outer = saved.outer;
+	/* All as it was: the attempt may have failed anywhere, in an f-string's field too. */
+	const struct parse left = *p;
+	*p = saved;
+	p->far = left.far;
+	p->stack = left.stack;
+	p->room = left.room;
 	return false;
 }
 
