@@ -17,14 +17,11 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scanlib  # noqa: E402
 
+say = scanlib.say
+
 CODINGS = os.path.join(scanlib.TESTBIN, "scan", "codings")
 CHARS, EUC_KR, UTF_8, ESCAPES, RAW_ESCAPES, ISO_2022, HZ, IDNA, UTF_7 = range(9)
 REFUSED, UNSURE = b"\xfe", b"\xfd"
-
-
-def say(good, text, notes=()):
-    scanlib.TAP.ok(good, text, "\n".join(list(notes)[:20]))
-
 
 
 def ask(*args, text="", prefix=()):
@@ -176,7 +173,7 @@ GCONV = next((d for d in (f"/usr/lib/{os.uname().machine}-linux-gnu/gconv", "/us
 BARE = ["bwrap", "--dev-bind", "/", "/"]
 SAMPLES = (("koi8_r", b"\xc1"), ("shift_jis", b"\x82\xa0"), ("iso2022_jp", b"\x1b$B0!\x1b(B"), ("ascii", b"a"), ("latin_1", b"\xe9"))
 if GCONV is None or not shutil.which("bwrap") or subprocess.run([*BARE, "true"], check=False).returncode:
-    say(True, "without converters # SKIP bwrap cannot be used here")
+    scanlib.TAP.skip("without converters", "bwrap cannot be used here")
 else:
     for what, hide in (("all is there", []), ("no directory", ["--tmpfs", GCONV]),
                        ("no module", [x for m in ("KOI8-R", "SJIS", "ISO-2022-JP")

@@ -12,6 +12,8 @@ import warnings
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scanlib  # noqa: E402
 
+say = scanlib.say
+
 warnings.simplefilter("ignore")
 LIBRARY = os.path.dirname(os.__file__)
 TREES = [LIBRARY] + ["/usr/lib/python3/dist-packages/" + p for p in ("numpy", "pandas", "matplotlib")]
@@ -238,17 +240,6 @@ def ours(paths):
         yield (int(word[1]), word[3]) if word[0] == "error" else (0, "ok")
 
 
-number = 0
-
-
-def ok(good, text, *why):
-    global number
-    number += 1
-    print(f"{'ok' if good else 'not ok'} {number} - {text}")
-    for w in [] if good else why:
-        print(f"# {w}")
-
-
 with tempfile.TemporaryDirectory() as place:
     def written(texts):
         paths = []
@@ -269,7 +260,7 @@ with tempfile.TemporaryDirectory() as place:
             want = cpython(d)
             if want is None or bool(want) != refused or line != want:
                 wrong.append(f"{d!r}: CPython {want}, here {line} {word}")
-        ok(not wrong, f"{len(data)} by hand are {what}, and in the same line", *wrong)
+        say(not wrong, f"{len(data)} by hand are {what}, and in the same line", wrong)
 
     paths = list(files(TREES))
     wrong = refused = 0
@@ -280,7 +271,7 @@ with tempfile.TemporaryDirectory() as place:
         if want is not None and bool(want) != bool(line):
             wrong += 1
             print(f"# {path}: CPython {want}, here {line} {word}")
-    ok(not wrong and len(paths) > 3000, f"{len(paths)} files: {wrong} differ, {refused} refused by compile() alone")
+    say(not wrong and len(paths) > 3000, f"{len(paths)} files: {wrong} differ, {refused} refused by compile() alone")
 
     rng = random.Random(1)
     mutants = []
@@ -305,6 +296,6 @@ with tempfile.TemporaryDirectory() as place:
             if wrong < 5:
                 print(f"# CPython {want}, here {line} {word}:")
                 print("".join(f"#  {x.decode(errors='replace')}\n" for x in d.split(b"\n")[max(0, (want or line) - 3):][:5]))
-    ok(not wrong and refused > MUTANTS / 10 and taken > MUTANTS / 10,
-       f"{len(mutants)} mutants: {wrong} differ; {refused} refused, {taken} taken; {elsewhere} complaints in another line")
-print(f"1..{number}")
+    say(not wrong and refused > MUTANTS / 10 and taken > MUTANTS / 10,
+        f"{len(mutants)} mutants: {wrong} differ; {refused} refused, {taken} taken; {elsewhere} complaints in another line")
+sys.exit(scanlib.TAP.done())

@@ -11,6 +11,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scanlib  # noqa: E402
 
+say = scanlib.say
+
 if sys.version_info[:2] != (3, 11):
     print("1..0 # SKIP the complaints are Python 3.11's")
     sys.exit()
@@ -164,27 +166,16 @@ def mutants(n):
     return out
 
 
-number = 0
-
-
-def ok(good, text, *why):
-    global number
-    number += 1
-    print(f"{'ok' if good else 'not ok'} {number} - {text}")
-    for w in [] if good else why:
-        print(f"# {w}")
-
-
 with tempfile.TemporaryDirectory() as place:
     got = ours(place, BROKEN)
     wrong = [f"{s!r}: CPython {cpython(s)}, here {g}" for s, g in zip(BROKEN, got, strict=True) if g != cpython(s)]
-    ok(not wrong and len(BROKEN) > 500, f"{len(BROKEN)} by hand have CPython's line, column and message", *wrong)
+    say(not wrong and len(BROKEN) > 500, f"{len(BROKEN)} by hand have CPython's line, column and message", wrong)
 
     got = ours(place, OTHERWISE)
     wrong = [f"{s!r}: {g}" for s, g in zip(OTHERWISE, got, strict=True) if not g or g[0] != cpython(s)[0]]
-    ok(not wrong and len(OTHERWISE) < 16, f"{len(OTHERWISE)} known others are refused in CPython's line", *wrong)
+    say(not wrong and len(OTHERWISE) < 16, f"{len(OTHERWISE)} known others are refused in CPython's line", wrong)
     same = [s for s, g in zip(OTHERWISE, got, strict=True) if g == cpython(s)]
-    ok(not same, "and none of them has become CPython's", *same)
+    say(not same, "and none of them has become CPython's", same)
 
     texts = mutants(MUTANTS)
     hits, refused, unequal, examples = dict.fromkeys(FLOORS, 0), 0, [], []
@@ -200,13 +191,13 @@ with tempfile.TemporaryDirectory() as place:
             hits[k] += hit[k]
         if not all(hit.values()):
             examples.append(f"{text.split(chr(10))[want[0] - 1][:80]!r}: CPython {want}, here {g}")
-    ok(not unequal and refused > MUTANTS / 5, f"{MUTANTS} mutants: {refused} refused, the same as CPython's", *unequal)
+    say(not unequal and refused > MUTANTS / 5, f"{MUTANTS} mutants: {refused} refused, the same as CPython's", unequal)
     for k, floor in FLOORS.items():
-        ok(hits[k] * 1000 >= floor * refused, f"the {k} is CPython's in {hits[k]} of {refused}", *examples[:20])
+        say(hits[k] * 1000 >= floor * refused, f"the {k} is CPython's in {hits[k]} of {refused}", examples[:20])
 
     secret = "sk_live_4242"
     leaks = [f"x = '{secret}", f"({secret} b)", f"{secret} = = 1", f"f({secret}=1, '{secret}')", f"'\\N{{{secret}}}'",
              f"f'{{{secret} b}}'", f"0x{secret}", f"{{1: 2, '{secret}' 3}}", f"print {secret}"]
     told = [g[2] if g else "" for g in ours(place, leaks)]
-    ok(all(told) and not any(secret in t for t in told), "no complaint holds text of the file", *told)
-print(f"1..{number}")
+    say(all(told) and not any(secret in t for t in told), "no complaint holds text of the file", told)
+sys.exit(scanlib.TAP.done())

@@ -16,6 +16,11 @@ DUMP = os.path.join(TESTBIN, "scan", "dump")
 SCAN = os.path.join(TESTBIN, "scan", "scan_dump")
 
 
+def say(good, text, notes=()):
+    """A check; the notes, a line each, tell why where it fails."""
+    TAP.ok(good, text, "\n".join(map(str, notes)))
+
+
 def expected(data):
     """The dump's lines for a file's bytes, sorted; None if ast.parse refuses them."""
     try:
