@@ -305,17 +305,16 @@ static void read_through(
 	report_read(&there, key, call->line, need->required);
 }
 
-static void note_method_call(struct here *h, struct node *call, bool known)
+static void note_method(struct here *h, struct node *attr, uint8_t flag, bool known)
 {
-	struct node *f = call->call.func;
-	if (f->kind != E_ATTR || !f->attr.name->method)
+	if (!attr->attr.name->method)
 		return;
-	struct scope *cls = helper_class(h, f->attr.value);
-	struct var *v = cls ? method_var(h->s, cls, f->attr.name) : NULL;
+	struct scope *cls = helper_class(h, attr->attr.value);
+	struct var *v = cls ? method_var(h->s, cls, attr->attr.name) : NULL;
 	if (v)
-		v->flags |= VAR_CALLED;
+		v->flags |= flag;
 	else if (!known && !cls)
-		f->attr.name->loose = true;
+		attr->attr.name->loose = true;
 }
 
 void helper_call(struct here *h, struct node *call, bool known)
@@ -323,7 +322,8 @@ void helper_call(struct here *h, struct node *call, bool known)
 	uint32_t skip;
 	if (!h->s->helpers)
 		return;
-	note_method_call(h, call, known);
+	if (call->call.func->kind == E_ATTR)
+		note_method(h, call->call.func, VAR_CALLED, known);
 	struct scope *f = callee(h, call, &skip);
 	if (!f || !f->helper || !is_followed(h->s, f->helper))
 		return;
@@ -335,14 +335,7 @@ void helper_call(struct here *h, struct node *call, bool known)
 
 void helper_note_attr(struct here *h, struct node *n, bool known)
 {
-	if (!n->attr.name->method)
-		return;
-	struct scope *cls = helper_class(h, n->attr.value);
-	struct var *v = cls ? method_var(h->s, cls, n->attr.name) : NULL;
-	if (v)
-		v->flags |= VAR_USED;
-	else if (!known && !cls)
-		n->attr.name->loose = true;
+	note_method(h, n, VAR_USED, known);
 }
 
 bool helper_takes_keys(struct here *h, struct node *call, struct node *arg)
