@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +251,21 @@ int fd_any(const int *fds, size_t n)
 		if (epoll_ctl(any, EPOLL_CTL_ADD, fds[i], &ev) < 0)
 			fd_close(&any);
 	return any;
+}
+
+uint16_t fd_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} a = {0};
+	socklen_t n = sizeof a;
+	if (getsockname(fd, &a.any, &n) < 0)
+		return 0;
+	if (a.any.sa_family == AF_INET6)
+		return ntohs(a.in6.sin6_port);
+	return a.any.sa_family == AF_INET ? ntohs(a.in.sin_port) : 0;
 }
 
 int fd_from_bytes(const char *name, const void *p, size_t n)

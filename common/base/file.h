@@ -56,6 +56,8 @@ char *path_join(const char *a, const char *b);
 int fd_from_bytes(const char *name, const void *p, size_t n);
 /* One that is readable as soon as one of these is, or its other end is closed; -1. */
 int fd_any(const int *fds, size_t n);
+/* The local port of an Internet socket; 0 where it has none, or fd is none. */
+uint16_t fd_port(int fd);
 
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in milliseconds. */
 int64_t clock_mono_ms(void);

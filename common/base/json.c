@@ -156,3 +156,23 @@ json_t *json_map_texts(const json_t *v, int (*change)(void *ctx, struct buf *tex
 {
 	return changed(&(struct change){change, ctx}, v);
 }
+
+const char *json_type_name(const json_t *v)
+{
+	switch (json_typeof(v)) {
+	case JSON_OBJECT:
+		return "object";
+	case JSON_ARRAY:
+		return "array";
+	case JSON_STRING:
+		return "string";
+	case JSON_INTEGER:
+		return "integer";
+	case JSON_REAL:
+		return "number";
+	case JSON_NULL:
+		return "null";
+	default:
+		return "boolean";
+	}
+}

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,26 +239,13 @@ static int look_at_certificate(struct transfer *t)
 	return CURL_PREREQFUNC_OK;
 }
 
-static int port_of(int fd)
-{
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} a = {0};
-	socklen_t n = sizeof a;
-	if (fd <= 0 || getsockname(fd, &a.any, &n) < 0)
-		return -1;
-	return ntohs(a.any.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
-}
-
 /* Nothing has come in since its last answer: neither its end nor what announces it. libcurl does
  * not tell the connection's socket before there was a request, but its port. */
 static bool is_quiet(const struct handle *h, int local_port)
 {
 	char c;
 	for (size_t i = 0; i < SOCKS; i++)
-		if (port_of(h->sock[i]) == local_port)
+		if (h->sock[i] > 0 && fd_port(h->sock[i]) == local_port)
 			return recv(h->sock[i], &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
 			       (errno == EAGAIN || errno == EWOULDBLOCK);
 	return false;

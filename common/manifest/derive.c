@@ -29,25 +29,6 @@ static json_t *constant(const char *text)
 	return json_loads(text, JSON_DECODE_ANY, NULL);
 }
 
-static const char *type_name_of(const json_t *v)
-{
-	switch (json_typeof(v)) {
-	case JSON_STRING:
-		return "string";
-	case JSON_INTEGER:
-		return "integer";
-	case JSON_REAL:
-		return "number";
-	case JSON_NULL:
-		return "null";
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return "boolean";
-	default:
-		return NULL;
-	}
-}
-
 /* One type as a word, several as a list. */
 static void set_types(json_t *schema, const json_t *types)
 {
@@ -69,9 +50,8 @@ static json_t *enum_of(const struct scan_type *t)
 	json_t *values = json_array(), *schema = json_object();
 	for (size_t i = 0; i < t->n; i++) {
 		json_t *v = constant(t->consts[i]);
-		const char *type = v ? type_name_of(v) : NULL;
-		if (type)
-			add_word(types, type);
+		if (v && !json_is_object(v) && !json_is_array(v))
+			add_word(types, json_type_name(v));
 		json_array_append_new(values, v);
 	}
 	set_types(schema, types);

@@ -124,26 +124,6 @@ static const json_t *sibling(const struct ctx *c, const char *keyword)
 
 /* --- type, enum, const --- */
 
-static const char *type_name(const json_t *v)
-{
-	switch (json_typeof(v)) {
-	case JSON_OBJECT:
-		return "object";
-	case JSON_ARRAY:
-		return "array";
-	case JSON_STRING:
-		return "string";
-	case JSON_INTEGER:
-		return "integer";
-	case JSON_REAL:
-		return "number";
-	case JSON_NULL:
-		return "null";
-	default:
-		return "boolean";
-	}
-}
-
 static bool is_whole(const json_t *v)
 {
 	return json_is_integer(v) ||
@@ -159,7 +139,7 @@ static bool type_fits(const json_t *type, const json_t *v)
 		return json_is_number(v);
 	if (strcmp(word, "integer") == 0)
 		return is_whole(v);
-	return strcmp(word, type_name(v)) == 0;
+	return strcmp(word, json_type_name(v)) == 0;
 }
 
 /* type is a word or a list of words. */
@@ -190,7 +170,7 @@ static enum verdict kw_type(const struct ctx *c, const json_t *type)
 		return VALID;
 	if (!c->quiet)
 		add_type(&b, type);
-	return invalid(c, c->at, "expected %s, got %s", buf_str(&b), type_name(c->value));
+	return invalid(c, c->at, "expected %s, got %s", buf_str(&b), json_type_name(c->value));
 }
 
 /* The schema's own values, for a message. */
@@ -691,7 +671,7 @@ static enum verdict no_alternative(const struct ctx *c, const json_t *list, cons
 	}
 	if (fitting == 0 && !buf_failed(&types))
 		return invalid(
-			c, c->at, "expected %s, got %s", buf_str(&types), type_name(c->value));
+			c, c->at, "expected %s, got %s", buf_str(&types), json_type_name(c->value));
 	if (fitting == 1)
 		return check_here(c, only);
 	return invalid(c, c->at, "fits none of the %zu alternatives (%s)", n, keyword);

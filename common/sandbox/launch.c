@@ -742,19 +742,6 @@ static int read_report(struct launch *l, struct report *r, int *fds, size_t *nfd
 	return explain(r, e);
 }
 
-static uint16_t port_of(int fd)
-{
-	union {
-		struct sockaddr sa;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} a = {0};
-	socklen_t len = sizeof a;
-	if (getsockname(fd, &a.sa, &len) < 0)
-		return 0;
-	return ntohs(a.sa.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
-}
-
 static int take_stage(struct launch *l, struct err *e)
 {
 	struct report r;
@@ -784,7 +771,7 @@ static int take_listeners(struct launch *l, struct err *e)
 				close(fds[i]);
 				continue;
 			}
-			l->ports[l->nlisteners] = port_of(fds[i]);
+			l->ports[l->nlisteners] = fd_port(fds[i]);
 			l->listeners[l->nlisteners++] = fds[i];
 		}
 		if (n == 0 && r.nlisteners)
