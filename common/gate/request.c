@@ -159,7 +159,7 @@ static void scrub_into(struct request *r, struct http_text t, char *out, size_t 
 	wipe_free(copy);
 }
 
-static void write_event(struct request *r, struct events *events)
+static void write_event(struct request *r, struct events *events, int status)
 {
 	char path[EVENT_PATH_MAX] = "", host[HOST_MAX] = "", method[40] = "-";
 	const struct request_head *h = &r->head;
@@ -177,7 +177,7 @@ static void write_event(struct request *r, struct events *events)
 		.host = host,
 		.path = path,
 		.port = h->in.c->port,
-		.status = r->answer.status,
+		.status = status,
 		.up = h->in.got,
 		.down = r->answer.got,
 		.ms = clock_mono_ms() - r->began,
@@ -196,10 +196,15 @@ bool request_serve(struct call *call, struct events *events, struct http_conn *c
 	if (rc > 0)
 		serve(&r);
 	*clean = !(r.no.status && r.answer.head_sent);
-	if (r.no.status && !r.answer.head_sent && !c->dead)
-		request_answer_refuse(&r.answer);
+	bool refused = r.no.status && !r.answer.head_sent && !c->dead;
+	/* Before the answer's last bytes: whoever has it whole finds it in the log, whatever dies.
+	 */
 	if (rc != 0)
-		write_event(&r, events);
+		write_event(&r, events, refused ? r.no.status : r.answer.status);
+	if (refused)
+		request_answer_refuse(&r.answer);
+	else if (*clean)
+		http_conn_flush(c);
 	if (*clean && rc != 0 && !in->body_done)
 		http_conn_drain(c);
 	bool more = rc != 0 && *clean && !in->close && !c->dead && in->body_done && !call->over;

@@ -231,7 +231,7 @@ int request_answer_end(struct request_answer *a)
 		http_conn_puts(a->in->c, "0\r\n\r\n");
 	else if (!a->bodyless && a->left > 0)
 		return cut_short(a);
-	return http_conn_flush(a->in->c);
+	return a->in->c->dead ? -1 : 0;
 }
 
 void request_answer_refuse(struct request_answer *a)
@@ -241,13 +241,12 @@ void request_answer_refuse(struct request_answer *a)
 	const struct http_header headers[] = {
 		{"X-Evctl-Gate", no->reason}, {"Content-Type", "application/json"}};
 	BUF_AUTO body = {0};
-	a->status = no->status;
-	in->close = in->close || a->status == 400;
+	in->close = in->close || no->status == 400;
 	buf_addf(&body, "{\"error\":\"%s\",\"reason\":\"%s\"", no->why, no->reason);
 	if (no->hint[0])
 		buf_addf(&body, ",\"hint\":\"%s\"", no->hint);
 	buf_adds(&body, "}\n");
-	http_request_answer(in, a->status, headers, 2, buf_str(&body), body.len);
+	http_request_answer(in, no->status, headers, 2, buf_str(&body), body.len);
 }
 
 void request_answer_free(struct request_answer *a)

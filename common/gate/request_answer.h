@@ -29,7 +29,8 @@ int request_answer_body(struct request_answer *a, const void *p, size_t n);
 /* Has the client's system tell, by a reset, if the client has gone: something is sent to it that
  * one which still reads passes over. Not to a 1.0 client, nor within a body with a length. */
 void request_answer_probe(struct request_answer *a);
-/* The upstream's part is done: the last bytes, and the end of the framing. 0/-1. */
+/* The upstream's part is done: the last bytes, and the end of the framing, which wait in the
+ * connection for its http_conn_flush(). 0/-1. */
 int request_answer_end(struct request_answer *a);
 /* Says why not; only while !head_sent. */
 void request_answer_refuse(struct request_answer *a);
