@@ -730,9 +730,9 @@ def f():
             os.getpriority(0, 0), os.sched_getscheduler(0), int(open('/proc/self/oom_score_adj').read()) >= 0,
             ctypes.CDLL(None).syscall(252, 1, 0) >> 13 == 1, int(open('/proc/self/personality').read(), 16)]
 '''
-    facts = [False, 0]
-    same(box.value(code), [[1, 1], 0, 0, os.SCHED_OTHER, True] + facts)
-    same(json.loads(box.report(code, 'f', session=True)['calls'][0]['result']), [[1, 1], 0, 0, os.SCHED_OTHER, True] + facts)
+    facts, own = [False, 0], os.nice(0)
+    same(box.value(code), [[1, 1], 0, own, os.SCHED_OTHER, True] + facts)
+    same(json.loads(box.report(code, 'f', session=True)['calls'][0]['result']), [[1, 1], 0, own, os.SCHED_OTHER, True] + facts)
     # The control: an ordinary process starts with what its parent has.
     nice = ['nice', '-n', '-5'] if os.geteuid() == 0 else ['nice', '-n', '5']
     real_time = ['chrt', '--rr', '1', 'ionice', '-c', '1'] if os.geteuid() == 0 else []
@@ -740,7 +740,7 @@ def f():
     started = subprocess.run(nice + real_time + box.command, input=json.dumps(box.spec(code, 'f')).encode(),
                              stdout=subprocess.PIPE, timeout=60)
     got = json.loads(json.loads(started.stdout)['calls'][0]['result'])
-    same(got[2:], [0 if os.geteuid() == 0 else 5, os.SCHED_OTHER, True] + facts)
+    same(got[2:], [max(own - 5, 0) if os.geteuid() == 0 else min(own + 5, 19), os.SCHED_OTHER, True] + facts)
 
 
 @test
@@ -798,7 +798,7 @@ def f():
             tried(os.sched_setaffinity, 1, {0}), tried(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0)),
             tried(os.sched_setparam, 1, os.sched_param(0)), ioprio_set(1, 1), ioprio_set(2, 0), ioprio_set(3, 0),
             # The control: a process may do all of it to itself.
-            tried(os.setpriority, 0, 0, 9), tried(os.sched_setaffinity, 0, {min(os.sched_getaffinity(0))}),
+            tried(os.setpriority, 0, 0, 19), tried(os.sched_setaffinity, 0, {min(os.sched_getaffinity(0))}),
             tried(os.sched_setscheduler, os.getpid(), os.SCHED_IDLE, os.sched_param(0)), ioprio_set(1, 0)]
 '''
     look = '''
