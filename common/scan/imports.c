@@ -355,13 +355,13 @@ static void seek_makers(struct node *n, void *arg)
 }
 
 /* Whether a module may have names and modules that are not written there. */
-static bool makes_names(struct import_walk *w, struct scan_file *file)
+static bool makes_names(struct scan *s, struct scan_file *file)
 {
 	const struct scope *top = file->scope;
 	if (file->makes_asked)
 		return file->makes;
 	bool found = !file->parsed || !top || top->stars || top->open ||
-		     scope_own(top, sym_intern(&w->s->syms, "__getattr__", 11));
+		     scope_own(top, sym_intern(&s->syms, "__getattr__", 11));
 	for (uint32_t i = 0; i < file->body.n && !found; i++)
 		seek_makers(file->body.v[i], &found);
 	file->makes_asked = true;
@@ -383,7 +383,7 @@ static const char *missing_child(struct import_walk *w, const struct module *top
 	bool package = !top->file || strcmp(top->file->package, top->path) == 0;
 	if (!package || !rest || is_pythons(w, name) ||
 		module_child(w->s, top, name + n + 1, rest) ||
-		(top->file && makes_names(w, top->file)))
+		(top->file && makes_names(w->s, top->file)))
 		return NULL;
 	return arena_copy(&w->s->arena, name, n + 1 + rest);
 }
@@ -449,22 +449,46 @@ static bool lacks(struct import_walk *w, const struct module *m, const struct sy
 	if (!m->file)
 		return true;
 	return name->known != SYM_EV_KEYS && strncmp(name->s, "__", 2) != 0 &&
-	       !makes_names(w, m->file) && !binds(m, name, import);
+	       !makes_names(w->s, m->file) && !binds(m, name, import);
+}
+
+static char *dotted_name(struct import_walk *w, const char *module, const struct sym *name)
+{
+	size_t len = strlen(module);
+	char *full = arena_alloc(&w->s->arena, len + name->len + 2);
+	memcpy(full, module, len);
+	if (len)
+		full[len++] = '.';
+	memcpy(full + len, name->s, name->len);
+	return full;
 }
 
 static bool import_lacking(struct import_walk *w, struct node *n, const struct import_found *found,
 	const struct sym *name, struct flow f)
 {
-	size_t len = strlen(found->name);
-	char *full = arena_alloc(&w->s->arena, len + name->len + 2);
-	memcpy(full, found->name, len);
-	if (len)
-		full[len++] = '.';
-	memcpy(full + len, name->s, name->len);
-	struct scan_import *i = add(w, n, full, f);
+	struct scan_import *i = add(w, n, dotted_name(w, found->name, name), f);
 	i->missing = i->inside = true;
 	i->lacking = found->module->file ? found->module->file->name : NULL;
 	return true;
+}
+
+/* Names that the standard library's modules have not, or no longer: from collections import
+ * Mapping. */
+static bool outside_lacks(struct import_walk *w, struct node *n, struct flow f)
+{
+	const char *module = n->import.module->s;
+	bool lacks = false;
+	for (uint32_t i = 0; i < n->import.names.n; i++) {
+		const struct sym *name = n->import.names.v[i]->alias.name;
+		if (name->s[0] == '*' || python_may_have(w->s->python, module, name->s))
+			continue;
+		struct scan_import *x = add(w, n, dotted_name(w, module, name), f);
+		if (!python_imports(w->s->python, x->module))
+			lacks = x->missing = true, x->lacking = module;
+		else
+			w->s->imports.n--;
+	}
+	return lacks;
 }
 
 static bool import_from(struct import_walk *w, struct node *n, struct flow f)
@@ -474,6 +498,8 @@ static bool import_from(struct import_walk *w, struct node *n, struct flow f)
 		w, n, n->import.dots, n->import.module ? n->import.module->s : NULL, f, &found);
 	if (n->import.dots && has_no_parent(w, n->import.dots))
 		return true;
+	if (found.where == IMPORT_OUTSIDE && !missing && w->s->python)
+		return outside_lacks(w, n, f);
 	bool told = n->import.dots || !is_pythons(w, n->import.module->s);
 	for (uint32_t i = 0; i < n->import.names.n && found.module; i++) {
 		const struct sym *name = n->import.names.v[i]->alias.name;
@@ -675,6 +701,12 @@ static enum outcome body(struct import_walk *w, struct seq statements, struct fl
 			f = perhaps(f);
 	}
 	return o;
+}
+
+bool scan_may_bind(struct scan *s, size_t file, const char *name, size_t n)
+{
+	struct scan_file *f = s->files.v[file];
+	return makes_names(s, f) || scope_own(f->scope, sym_intern(&s->syms, name, n));
 }
 
 void imports_collect(struct scan *s)

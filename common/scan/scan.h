@@ -91,7 +91,8 @@ struct scan_import {
 	 */
 	bool missing;
 	bool inside;	     /* what it begins with is the directory's */
-	const char *lacking; /* the directory's file that does not bind the name, or NULL */
+	const char *lacking; /* the directory's file, or Python's module, that has not the name; or
+				NULL */
 	const char *target;  /* the directory's file that it is, or NULL */
 };
 
@@ -110,6 +111,8 @@ const struct scan_url *scan_urls(struct scan *s, size_t *n);
 /* The files in the order in which they were added. */
 size_t scan_file_count(const struct scan *s);
 const char *scan_file_name(const struct scan *s, size_t i);
+/* Whether a file's module may have a name; true where that cannot be told. */
+bool scan_may_bind(struct scan *s, size_t file, const char *name, size_t n);
 /* By any import, or only by those that are certain when the entry is imported, or run as a script.
  */
 enum scan_reach { SCAN_PERHAPS, SCAN_SURELY, SCAN_SURELY_AS_SCRIPT };

@@ -181,7 +181,7 @@ static json_t *make(const struct manifest *m, const struct tree *t, const struct
 	struct scan *s, struct err *e)
 {
 	REACH_AUTO r = {0};
-	if (scan_all(s, t, e) < 0 || reach_find(&r, m, t, s, e) < 0)
+	if (scan_all(s, t, e) < 0 || reach_find(&r, m, t, s, py, e) < 0)
 		return NULL;
 	json_t *out = json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "reads",
 		reads_of(&r), "dynamic", dynamics_of(&r), "env_mistakes", env_mistakes_of(&r),

@@ -1,5 +1,7 @@
 #include "verify/modules.h"
+#include "base/python.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Modules whose distribution is called otherwise. */
@@ -82,35 +84,91 @@ static bool begins_a_tool(const struct reach *r, const struct scan_import *x)
 	return false;
 }
 
+/* ---- files that hide Python's own modules ---------------------------------------------------- */
+
+/* A file at the top, which comes before Python's module of its name wherever that is imported. */
+struct hiding {
+	char module[64];
+	size_t file;
+};
+
+/* "random" of random.py or random/__init__.py, where Python has one that is not there before. */
+static bool hides(const struct reach *r, size_t file, struct hiding *h)
+{
+	static const char init[] = "/__init__.py", py[] = ".py";
+	const char *name = scan_file_name(r->s, file), *slash = strchr(name, '/');
+	size_t n = strlen(name), tail = slash ? sizeof init - 1 : sizeof py - 1;
+	if (n <= tail || n - tail >= sizeof h->module ||
+		strcmp(name + n - tail, slash ? init : py) != 0)
+		return false;
+	snprintf(h->module, sizeof h->module, "%.*s", (int)(n - tail), name);
+	h->file = file;
+	return !strpbrk(h->module, "./") && python_imports(r->py, h->module) &&
+	       !python_is_loaded(r->py, h->module);
+}
+
+static bool hides_any(const struct reach *r)
+{
+	struct hiding h;
+	for (size_t i = 0; i < r->nfiles; i++)
+		if (hides(r, i, &h))
+			return true;
+	return false;
+}
+
+/* What an import takes from the hidden module and the file has not, with its length; or NULL. */
+static const char *taken(
+	const struct reach *r, const struct scan_import *x, const struct hiding *h, size_t *n)
+{
+	const char *name = NULL;
+	while ((name = python_next_need(r->py, x->module, h->module, name, n)))
+		if (!scan_may_bind(r->s, h->file, name, *n))
+			return name;
+	return NULL;
+}
+
+/* ---- what does not import ------------------------------------------------------------------- */
+
 static bool is_lost(const struct reach *r, const struct scan_import *x)
 {
 	return x->missing || (x->dots && begins_a_tool(r, x));
 }
 
-/* Whether a tool cannot begin without it. */
-static bool tool_needs(const struct reach *r, size_t tool, const struct scan_import *x)
+/* Whether a tool surely comes to it. */
+static bool tool_comes(const struct reach *r, size_t tool, const struct scan_import *x)
 {
 	const struct manifest_tool *t = &r->m->tools[tool];
 	return x->certain && reach_surely(r, tool, x->file) &&
-	       (!x->main_only || (is_entry(t, x) && !t->entry_func)) &&
-	       (x->missing || (x->dots && is_entry(t, x)));
+	       (!x->main_only || (is_entry(t, x) && !t->entry_func));
 }
 
+static bool is_come_to(const struct reach *r, const struct scan_import *x)
+{
+	for (size_t i = 0; r->m && i < r->m->ntools; i++)
+		if (tool_comes(r, i, x))
+			return true;
+	return !r->m && x->certain;
+}
+
+/* Whether a tool cannot begin without it. */
 static bool is_needed(const struct reach *r, const struct scan_import *x)
 {
 	for (size_t i = 0; r->m && i < r->m->ntools; i++)
-		if (tool_needs(r, i, x))
+		if (tool_comes(r, i, x) &&
+			(x->missing || (x->dots && is_entry(&r->m->tools[i], x))))
 			return true;
 	return !r->m && x->certain && x->missing;
 }
 
-static void add_hint(struct buf *b, const struct scan_import *x)
+static void add_hint(struct buf *b, const struct reach *r, const struct scan_import *x)
 {
 	if (x->dots && (x->module[0] == '.' || !x->missing)) {
 		buf_adds(b, "the file is in no package: import without the dot");
 	} else if (x->lacking) {
 		const char *dot = strrchr(x->module, '.');
 		buf_addf(b, "%s has no '%s'", x->lacking, dot ? dot + 1 : x->module);
+		if (!x->inside)
+			buf_addf(b, " in Python 3.%d", r->py->minor);
 	} else if (x->dots || x->inside) {
 		buf_adds(b, "no such file: ");
 		for (const char *s = x->module; *s; s++)
@@ -136,26 +194,58 @@ static void add_name(struct buf *b, const struct scan_import *x)
 	buf_adds(b, module + n);
 }
 
+static void add_row(json_t *out, json_t *told, const struct buf *name, const struct scan_import *x,
+	const struct buf *hint)
+{
+	if (json_object_get(told, buf_str(name)))
+		return;
+	json_object_set_new_nocheck(told, buf_str(name), json_true());
+	json_array_append_new(
+		out, json_pack("{s:o,s:o,s:i,s:o}", "module", json_text(buf_str(name), name->len),
+			     "file", json_text(x->file, strlen(x->file)), "line", x->line, "hint",
+			     json_text(buf_str(hint), hint->len)));
+}
+
+/* One import that takes what a file of the directory has not, though Python's module has it. */
+static void tell_hidden(
+	const struct reach *r, const struct hiding *h, bool needed, json_t *out, json_t *told)
+{
+	size_t n, len;
+	const struct scan_import *a = scan_imports(r->s, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct scan_import *x = &a[i];
+		BUF_AUTO hint = {0}, name = {0};
+		if (x->target || x->missing || x->dots || is_come_to(r, x) != needed ||
+			(!needed && !reach_at_all(r, x->file)))
+			continue;
+		const char *takes = taken(r, x, h, &len);
+		if (!takes)
+			continue;
+		buf_adds(&name, h->module);
+		buf_addf(&hint, "%s hides Python's, from which %s takes '%.*s': rename the file",
+			scan_file_name(r->s, h->file), x->module, (int)len, takes);
+		add_row(out, told, &name, x, &hint);
+		return;
+	}
+}
+
 json_t *modules_missing(const struct reach *r, bool needed)
 {
 	size_t n;
+	struct hiding h;
 	const struct scan_import *a = scan_imports(r->s, &n);
 	json_t *out = json_array(), *told = json_object();
+	for (size_t i = 0; i < r->nfiles; i++)
+		if (hides(r, i, &h))
+			tell_hidden(r, &h, needed, out, told);
 	for (size_t i = 0; i < n; i++) {
 		BUF_AUTO hint = {0}, name = {0};
 		if (!is_lost(r, &a[i]) || is_needed(r, &a[i]) != needed ||
 			(!needed && !reach_at_all(r, a[i].file)))
 			continue;
 		add_name(&name, &a[i]);
-		if (json_object_get(told, buf_str(&name)))
-			continue;
-		json_object_set_new_nocheck(told, buf_str(&name), json_true());
-		add_hint(&hint, &a[i]);
-		json_array_append_new(
-			out, json_pack("{s:o,s:o,s:i,s:o}", "module",
-				     json_text(buf_str(&name), name.len), "file",
-				     json_text(a[i].file, strlen(a[i].file)), "line", a[i].line,
-				     "hint", json_text(buf_str(&hint), hint.len)));
+		add_hint(&hint, r, &a[i]);
+		add_row(out, told, &name, &a[i], &hint);
 	}
 	json_decref(told);
 	return out;
@@ -168,7 +258,8 @@ json_t *modules_used(const struct reach *r)
 	json_t *out = json_object();
 	for (size_t i = 0; r->m && i < r->m->ntools; i++)
 		json_object_set_new(out, r->m->tools[i].name, json_array());
-	for (size_t k = 0; k < n; k++) {
+	/* Imported ahead they would have Python's modules, not the files that hide them. */
+	for (size_t k = 0; k < n && !hides_any(r); k++) {
 		if (a[k].target || a[k].missing || a[k].guarded || a[k].dots)
 			continue;
 		for (size_t i = 0; r->m && i < r->m->ntools; i++) {

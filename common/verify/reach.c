@@ -14,10 +14,10 @@ static size_t ntools(const struct reach *r)
 	return r->m ? r->m->ntools : 0;
 }
 
-int reach_find(struct reach *r, const struct manifest *m, const struct tree *t,
-	const struct scan *s, struct err *e)
+int reach_find(struct reach *r, const struct manifest *m, const struct tree *t, struct scan *s,
+	const struct python *py, struct err *e)
 {
-	*r = (struct reach){.m = m, .t = t, .s = s, .nfiles = scan_file_count(s)};
+	*r = (struct reach){.m = m, .t = t, .s = s, .py = py, .nfiles = scan_file_count(s)};
 	r->perhaps = calloc(ntools(r) * r->nfiles + 1, sizeof *r->perhaps);
 	r->surely = calloc(ntools(r) * r->nfiles + 1, sizeof *r->surely);
 	if (!r->perhaps || !r->surely)

@@ -13,14 +13,15 @@
 struct reach {
 	const struct manifest *m; /* NULL: any file may be run, and no tool does */
 	const struct tree *t;
-	const struct scan *s;
+	struct scan *s;
+	const struct python *py;
 	size_t nfiles;
 	bool *perhaps, *surely; /* a row of nfiles flags a tool */
 };
 #define REACH_AUTO __attribute__((cleanup(reach_free))) struct reach
 
-int reach_find(struct reach *r, const struct manifest *m, const struct tree *t,
-	const struct scan *s, struct err *e);
+int reach_find(struct reach *r, const struct manifest *m, const struct tree *t, struct scan *s,
+	const struct python *py, struct err *e);
 void reach_free(struct reach *r);
 /* file is the scanner's own string, or a text that equals one. */
 bool reach_by_tool(const struct reach *r, size_t tool, const char *file);
