@@ -83,8 +83,8 @@ def run():
     open(roots, "w").write(g.ca)
     g.begin(row("api.x.example", ca=ca.pem, connect_to="127.0.0.1:9443", allow_private=True),
             deadline=3600000)
-    ways = {"direct": (9443, ca.base + ".pem"), "gate": (g.port[443], roots)}
-    m = mitmproxy(ca.base + ".pem")
+    ways = {"direct": (9443, ca.file), "gate": (g.port[443], roots)}
+    m = mitmproxy(ca.file)
     if m:
         ways["mitmproxy"] = m
 

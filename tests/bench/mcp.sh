@@ -5,7 +5,8 @@ exec /usr/bin/python3 - "$(dirname "$0")/../mcp" <<'END'
 import os, statistics, subprocess, sys, time
 
 sys.path.insert(0, sys.argv[1])
-from api import Api, Authority
+from api import Api
+from certs import Authority
 from mcplib import BIN, Raw, T, serve_demo
 
 ROUNDS = int(os.environ.get("EVCTL_BENCH_ROUNDS", 40))
@@ -28,7 +29,7 @@ with T() as t:
     ca = Authority(t.dir)
     api = Api(ca, "api.test")
     t.good("evctl-conn", "add", "main", "--host", "api.test", "--env", "K", "--auth", "bearer",
-           "--allow-private", "--connect-to", api.at, "--ca-file", ca.pem, "--from-file", "-",
+           "--allow-private", "--connect-to", api.at, "--ca-file", ca.file, "--from-file", "-",
            stdin="key-0123456789-abcdef")
     t.good("evctl-conn", "grant", "main", "demo", "--payer", "builder")
     session = t.good("evctl-session", "start", "demo", "-o", "json").json["session"]
@@ -39,7 +40,7 @@ with T() as t:
 
     run = sh(BIN / "evctl-run", "demo", "add", "--session", session, "--input", '{"a": 1, "b": 2}')
     call = sh(BIN / "evctl-conn", "call", "demo", "main", "GET", "https://api.test/json")
-    curl = sh("curl", "-sS", "--cacert", ca.pem, "--connect-to", f"api.test:443:{api.at}", "-H",
+    curl = sh("curl", "-sS", "--cacert", ca.file, "--connect-to", f"api.test:443:{api.at}", "-H",
               "Authorization: Bearer key-0123456789-abcdef", "https://api.test/json")
     with Raw(t) as c:
         c.hello()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import certs
 from tap import BIN, T
 
 MANIFEST = """name: crm-helper
@@ -232,9 +233,8 @@ with T() as t:
     t.ok(export(other) == text, "the export of that is the same", export(other))
 
     # certificates
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                    "-nodes", "-subj", "/CN=x", "-keyout", t.dir / "k.pem", "-out", t.dir / "ca.pem"],
-                   check=True, capture_output=True)
+    ca = certs.Authority(t.dir)
+    certs.write(t.dir / "k.pem", certs.key_pem(ca.key))
     write("hosts:\n  - {host: own.example, ca_file: ca.pem}\n")
     t.ok(apply().code == 0 and apply().out == "nothing to change\n", "ca_file is beside the file, and kept")
     # What is kept of a certificate file is kept in the clear: no key may come along, by any door.

@@ -12,7 +12,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "mcp")]
 sys.dont_write_bytecode = True
-from api import PNG, Api, Authority, echoes
+from api import PNG, Api, echoes
+from certs import Authority
 from leaks import holds
 from tap import BIN, T
 
@@ -59,7 +60,7 @@ with T() as t:
 
     def add(name, key, *more, auth="bearer", host="api.test", env="API_KEY"):
         t.good("evctl-conn", "add", name, "--host", host, "--env", env, "--auth", auth,
-               "--allow-private", "--connect-to", api.at, "--ca-file", ca.pem, *more,
+               "--allow-private", "--connect-to", api.at, "--ca-file", ca.file, *more,
                *([] if key is None else ["--from-file", "-"]), stdin=key or "")
 
     def raw(*args, **kw):
@@ -209,7 +210,7 @@ with T() as t:
     r = fails(15, "a private address that is not allowed", "GET", "https://api.test/", says="address")
     t.good("evctl-conn", "set", "main", "--allow-private", "yes", "--ca-file", "none")
     fails(1, "an unknown CA: no request", "GET", "https://api.test/", says="certificate")
-    t.good("evctl-conn", "set", "main", "--ca-file", ca.pem)
+    t.good("evctl-conn", "set", "main", "--ca-file", ca.file)
     t.ok(call("GET", "https://api.test/").returncode == 0, "control: as it was, it goes")
 
     # ---- live: host list, grant, payer, key

@@ -10,6 +10,7 @@ import threading, time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../lib"))
+import certs  # noqa: E402
 from field import BYTES, FLAG, NUMBER, TEXT, message, read  # noqa: E402
 from tap import Tap, skip_all  # noqa: E402
 from waiting import alive, until  # noqa: E402
@@ -123,36 +124,9 @@ def tempdir():
 
 # ---- certificates ----
 
-def openssl(*args):
-    subprocess.run(["openssl"] + list(args), check=True, stderr=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL)
-
-
-class Authority:
+class Authority(certs.Authority):
     def __init__(self, name):
-        self.base = os.path.join(tempdir(), name)
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-keyout", self.base + ".key", "-out", self.base + ".pem", "-days", "2",
-                "-subj", "/CN=" + name, "-addext", "basicConstraints=critical,CA:TRUE")
-        self.pem = open(self.base + ".pem").read()
-
-    def cert(self, *names, expired=False, purpose=None):
-        """The path of a PEM file with key and certificate."""
-        out = "%s-%s%s%s" % (self.base, names[0].replace("*", "_"), "-old" if expired else "", purpose or "")
-        if os.path.exists(out + ".both"):
-            return out + ".both"
-        ext = out + ".ext"
-        open(ext, "w").write("subjectAltName=" + ",".join("DNS:" + n for n in names) + "\n" +
-                             ("extendedKeyUsage=%s\n" % purpose if purpose else ""))
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-keyout", out + ".key", "-out", out + ".csr", "-subj", "/CN=x")
-        args = ["x509", "-req", "-in", out + ".csr", "-CA", self.base + ".pem", "-CAkey",
-                self.base + ".key", "-CAcreateserial", "-out", out + ".crt", "-extfile", ext,
-                "-days", "-1" if expired else "2"]
-        openssl(*args)
-        with open(out + ".both", "w") as f:
-            f.write(open(out + ".key").read() + open(out + ".crt").read())
-        return out + ".both"
+        super().__init__(tempdir(), name)
 
 
 # ---- upstreams ----

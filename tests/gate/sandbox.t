@@ -107,7 +107,7 @@ with T() as t:
 
     def host(name, to, *more):
         t.good("evctl-host", "add", name, "--connect-to", to.addr, "--allow-private", "--ca-file",
-               ca.base + ".pem", *more)
+               ca.file, *more)
     host("api.x.example", up)
     host("plain.x.example", plain)
     for name, key in (("sealed.x.example", "SEALED"), ("open.x.example", "OPEN"), ("free.x.example", None),

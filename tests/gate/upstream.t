@@ -13,11 +13,7 @@ def run():
     ca, other = Authority("up"), Authority("other")
     ordinary = ca.cert("api.x.example", "b.x.example")
     set_hosts()
-    selfsigned = os.path.join(tempdir(), "self.both")
-    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-            "-keyout", selfsigned + ".k", "-out", selfsigned + ".c", "-days", "2",
-            "-subj", "/CN=api.x.example", "-addext", "subjectAltName=DNS:api.x.example")
-    open(selfsigned, "w").write(open(selfsigned + ".k").read() + open(selfsigned + ".c").read())
+    selfsigned = certs.self_signed(os.path.join(tempdir(), "self.both"), "api.x.example")
     # What the environment says must not matter: a trap proxy that would see anything sent to it.
     trap = Upstream(None, lambda c, s: setattr(s, "data", c.recv(1000)), tls=False)
     home = os.path.join(tempdir(), "home")
@@ -25,7 +21,7 @@ def run():
     open(home + "/.netrc", "w").write("machine api.x.example login u password netrc-secret\n")
     env = {"HTTPS_PROXY": "http://" + trap.addr, "https_proxy": "http://" + trap.addr,
            "http_proxy": "http://" + trap.addr, "ALL_PROXY": "http://" + trap.addr, "HOME": home,
-           "CURL_CA_BUNDLE": other.base + ".pem", "SSL_CERT_FILE": other.base + ".pem"}
+           "CURL_CA_BUNDLE": other.file, "SSL_CERT_FILE": other.file}
     g = Gate(env=env)
 
     def asks(up, path="/", roots=None, **more):
@@ -63,7 +59,7 @@ def run():
     says("certificate", "for a server", Upstream(ca.cert("api.x.example", purpose="clientAuth"), answering(echo)),
          "a client's certificate")
     curious = Upstream(ordinary, answering(echo))
-    curious.ctx.load_verify_locations(ca.base + ".pem")
+    curious.ctx.load_verify_locations(ca.file)
     curious.ctx.verify_mode = ssl.CERT_OPTIONAL
     eq(asks(curious).status, 200, "a host that would take a client's certificate")
     curious.ctx.verify_mode = ssl.CERT_REQUIRED

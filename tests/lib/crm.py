@@ -4,40 +4,15 @@ import http.server
 import ssl
 import threading
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
-
-def _certificate(subject, issuer, key, signer, ca, names=()):
-    now = datetime.datetime.utcnow()
-    def name(text):
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
-    builder = (x509.CertificateBuilder().subject_name(name(subject)).issuer_name(name(issuer))
-               .public_key(key.public_key()).serial_number(x509.random_serial_number())
-               .not_valid_before(now - datetime.timedelta(minutes=5))
-               .not_valid_after(now + datetime.timedelta(days=1))
-               .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True))
-    if names:
-        builder = builder.add_extension(
-            x509.SubjectAlternativeName([x509.DNSName(n) for n in names]), critical=False)
-    return builder.sign(signer, hashes.SHA256())
+import certs
 
 
 class Crm:
     """Crm(folder, 'api.crm.example', ...): .port, .ca (a path), .seen (requests), .hold, .held."""
 
     def __init__(self, folder, *names, reply=b'{"leads": 7}'):
-        root, leaf = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-        ca = _certificate("test CA", "test CA", root, root, True)
-        own = _certificate(names[0], "test CA", leaf, root, False, names)
-        pem = serialization.Encoding.PEM
-        self.ca = folder / "ca.pem"
-        self.ca.write_bytes(ca.public_bytes(pem))
-        chain = folder / "server.pem"
-        chain.write_bytes(leaf.private_bytes(pem, serialization.PrivateFormat.PKCS8,
-                                             serialization.NoEncryption()) + own.public_bytes(pem))
+        authority = certs.Authority(folder)
+        self.ca, chain = folder / "ca.pem", authority.cert(*names)
         self.seen, self.hold, self.held = [], threading.Event(), threading.Event()
         self.hold.set()
         crm = self

@@ -5,41 +5,20 @@ import base64
 import gzip
 import html
 import json
+import os
 import ssl
-import subprocess
+import sys
 import threading
 import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
+from certs import Authority  # noqa: E402
+
 PNG = (b"\x89PNG\r\n\x1a\n" + bytes.fromhex(
     "0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360f8ffbf1e00050402feb13cd9df0000000049454e44ae426082"))
-
-
-def openssl(*args):
-    subprocess.run(["openssl", *map(str, args)], check=True, capture_output=True)
-
-
-class Authority:
-    """A certificate authority of the test's own; .pem is its file."""
-
-    def __init__(self, folder):
-        self.folder, self.pem, self.key = folder, folder / "ca.pem", folder / "ca.key"
-        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-keyout", self.key, "-out", self.pem, "-days", "2", "-subj", "/CN=test",
-                "-addext", "basicConstraints=critical,CA:TRUE")
-
-    def cert(self, *names):
-        base = self.folder / names[0]
-        base.with_suffix(".ext").write_text(
-            "subjectAltName=" + ",".join("DNS:" + n for n in names) + "\n")
-        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-keyout", f"{base}.key", "-out", f"{base}.csr", "-subj", "/CN=x")
-        openssl("x509", "-req", "-in", f"{base}.csr", "-CA", self.pem, "-CAkey", self.key,
-                "-CAcreateserial", "-out", f"{base}.crt", "-extfile", base.with_suffix(".ext"),
-                "-days", "2")
-        return f"{base}.crt", f"{base}.key"
 
 
 class Seen:
@@ -168,7 +147,7 @@ class Api:
 
         self.server = Quiet(("127.0.0.1", 0), Handler)
         ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        ctx.load_cert_chain(*authority.cert(*names))
+        ctx.load_cert_chain(authority.cert(*names))
         self.server.socket = ctx.wrap_socket(self.server.socket, server_side=True,
                                              do_handshake_on_connect=False)
         self.port = self.server.server_address[1]

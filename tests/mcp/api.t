@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from api import PNG, Api, Authority, echoes
+from api import PNG, Api, echoes
+from certs import Authority
 from leaks import holds
 from mcplib import MODERN, SOURCE, Raw, T, serve_demo
 
@@ -27,7 +28,7 @@ with T() as t:
     for name, host, env in (("main", "api.test", "MAIN_KEY"), ("other", "two.test", "OTHER_KEY"),
                             ("hidden", "two.test", "HIDDEN_KEY")):
         t.good("evctl-conn", "add", name, "--host", host, "--env", env, "--auth", "bearer",
-               "--allow-private", "--connect-to", api.at, "--ca-file", ca.pem, "--from-file", "-",
+               "--allow-private", "--connect-to", api.at, "--ca-file", ca.file, "--from-file", "-",
                stdin=KEY)
     with Raw(t, "demo", "--buyer", "ann") as c:
         c.hello()

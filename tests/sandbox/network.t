@@ -5,10 +5,13 @@ import json
 import os
 import socket
 import sys
+import tempfile
 import threading
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '../lib')]
+import certs
 from lib import main, same, status, test, true
 
 CONNECT = '''
@@ -180,34 +183,10 @@ def f():
 @test
 def verified(box):
     """a server certified by the given authority is trusted, any other is not"""
-    code = '''
-import ssl, subprocess, sys, threading, socket
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-import datetime
-def make(name, issuer=None, key=None):
-    own = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.utcnow()
-    builder = (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer or subject)
-        .public_key(own.public_key()).serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(1)).not_valid_after(now + datetime.timedelta(1)))
-    if issuer:
-        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), False)
-    else:
-        builder = builder.add_extension(x509.BasicConstraints(True, None), True)
-    return builder.sign(key or own, hashes.SHA256()), own
-def pem(cert):
-    return cert.public_bytes(serialization.Encoding.PEM).decode()
-'''
-    space = {}
-    exec(code, space)
-    ca, ca_key = space['make']('ca')
-    leaf, leaf_key = space['make']('a.example', ca.subject, ca_key)
-    key = leaf_key.private_bytes(*(space['serialization'].Encoding.PEM,
-                                   space['serialization'].PrivateFormat.PKCS8,
-                                   space['serialization'].NoEncryption())).decode()
+    with tempfile.TemporaryDirectory() as tmp:
+        ours, other = certs.Authority(tmp, 'ours'), certs.Authority(tmp, 'other')
+        with open(ours.cert('a.example')) as file:
+            leaf = file.read()
     tool = '''
 import ssl, socket, threading, urllib.request
 def serve(listener, context):
@@ -229,10 +208,9 @@ def f():
     except OSError as e:
         return type(e.reason).__name__
 '''
-    files = {'tool.py': tool, 'leaf.pem': space['pem'](leaf) + key}
-    same(box.value(files, ca=space['pem'](ca), hosts=['a.example']), 'hi')
-    other = space['make']('ca')[0]
-    same(box.value(files, ca=space['pem'](other), hosts=['a.example']), 'SSLCertVerificationError')
+    files = {'tool.py': tool, 'leaf.pem': leaf}
+    same(box.value(files, ca=ours.pem, hosts=['a.example']), 'hi')
+    same(box.value(files, ca=other.pem, hosts=['a.example']), 'SSLCertVerificationError')
     same(box.value(files, hosts=['a.example']), 'SSLCertVerificationError')
 
 
