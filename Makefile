@@ -6,7 +6,7 @@ DESTDIR ?=
 CC ?= gcc
 VERSION := 0.2.0
 
-PKGS := sqlite3 libsodium libcurl gnutls yaml-0.1 libseccomp jansson libpsl libidn2 libpcre2-8 zlib
+PKGS := $(shell awk '$$1 == "build" && $$6 { print $$6 }' share/deps)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunistring -lm
 
@@ -33,7 +33,7 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c)
 
 .DELETE_ON_ERROR:
 .SECONDARY: $(PROGRAMS:%=$(O)/cmd/%.o) $(UNIT:.t=.o) $(TESTPROGS:=.o)
-.PHONY: dist deb test-deb test-vm
+.PHONY: dist deb test-deb test-vm test-roots
 .PHONY: all demo check check-programs spellings bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp $(O)/man.stamp
@@ -41,6 +41,7 @@ all: $(BINS) $(O)/share.stamp $(O)/man.stamp
 # Changes when what compiles does, and with it all that was compiled.
 FLAGS = $(CC) $(ALL_CFLAGS) $(LINK_FLAGS) $(PKG_LIBS)
 $(O)/flags: FORCE
+	@pkg-config --exists $(PKGS) || share/install-deps --libraries
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
 FORCE:
@@ -193,6 +194,12 @@ test-deb: deb
 test-vm: deb check-programs
 	@share/install-deps vm
 	tests/vm/run $(DEB) $(O)/tests
+
+# README's two commands in fresh systems of other releases: ROOTS="trixie" picks. Needs root, and mirrors of Debian and Ubuntu
+# (MIRROR, UBUNTU_MIRROR). A table at the end; half an hour a system.
+test-roots:
+	@share/install-deps roots
+	tests/roots/run $(ROOTS)
 
 # ---- for developers ---------------------------------------------------------------------------
 SOURCES = $(wildcard common/*/*.[ch] cmd/*.c tests/*/*.c)

@@ -19,7 +19,7 @@ with T() as t:
 
     # ---- one program and one folder of the tree, so that it takes seconds
     small = t.dir / "small"
-    for part in ("Makefile", "common/base", "common/text", "cmd/evctl.c"):
+    for part in ("Makefile", "common/base", "common/text", "cmd/evctl.c", "share/deps", "share/install-deps"):
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, small / part)
         elif (ROOT / part).exists():
