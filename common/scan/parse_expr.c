@@ -305,6 +305,9 @@ static struct node *lambda(struct parse *p)
 	parse_enter(p);
 	lex_next(&p->lx);
 	n->lambda.params = parse_params(p, T_COLON);
+	/* PEP 701: there the colon begins the format. */
+	if (p->lx.fs_level && p->lx.fs_level == p->lx.level)
+		parse_error(p, "f-string: lambda expressions are not allowed without parentheses");
 	parse_expect(p, T_COLON);
 	n->lambda.body = parse_expression(p);
 	parse_leave(p);

@@ -7,25 +7,14 @@
 #include <string.h>
 #include <strings.h>
 #include <uniname.h>
+#include <unictype.h>
 
 #define NAME_MAX_LEN 256 /* CPython's NAME_MAXLEN */
 
+/* As the library's Unicode knows them, but for the twelve that have other names. */
 static bool is_ideograph(uint32_t c)
 {
-	static const uint32_t range[][2] = {
-		{0x3400, 0x4DBF},
-		{0x4E00, 0x9FFF},
-		{0x20000, 0x2A6DF},
-		{0x2A700, 0x2B738},
-		{0x2B740, 0x2B81D},
-		{0x2B820, 0x2CEA1},
-		{0x2CEB0, 0x2EBE0},
-		{0x30000, 0x3134A},
-	};
-	for (size_t i = 0; i < sizeof(range) / sizeof(*range); i++)
-		if (c >= range[i][0] && c <= range[i][1])
-			return true;
-	return false;
+	return uc_is_property_unified_ideograph(c) && (c < 0xF900 || c > 0xFAFF);
 }
 
 /* The digits behind "CJK UNIFIED IDEOGRAPH-": four or five, in capitals. */

@@ -2,7 +2,7 @@
 # How fast the scanner parses the standard library, against CPython's ast.parse in the same run; and
 # how long evctl-verify takes for one small tool, the whole process.
 exec /usr/bin/python3 - <<'END'
-import ast, os, subprocess, tempfile, time, warnings
+import ast, os, subprocess, sysconfig, tempfile, time, warnings
 
 warnings.simplefilter('ignore')
 ROUNDS = int(os.environ.get('EVCTL_BENCH_ROUNDS', 60))
@@ -10,7 +10,7 @@ BIN = os.environ.get('EVCTL_BIN', 'build/bin')
 SPEED = os.path.join(os.environ.get('EVCTL_TESTBIN', os.path.join(BIN, '../tests')), 'scan/speed')
 
 paths, texts = [], []
-for root, dirs, names in os.walk('/usr/lib/python3.11'):
+for root, dirs, names in os.walk(sysconfig.get_path('stdlib')):
     for name in names:
         if name.endswith('.py'):
             paths.append(os.path.join(root, name))

@@ -100,9 +100,13 @@ with T() as t:
     t.ok(r.json["syntax_errors"] ==
          [{"file": "main.py", "line": 1, "column": 12, "message": "'(' was never closed"}],
          "an unclosed bracket is named, at its place in characters", r)
-    r = judge({"main.py": "type X = int\nEV_KEYS['A']\n"})
-    t.ok(r.code == 7 and "3.12" in r.json["syntax_errors"][0]["message"],
-         "newer syntax: red, naming the version", r)
+    for since, new in ((12, "type X = int\n"), (14, "x = t''\n")):
+        r = judge({"main.py": new + "EV_KEYS['A']\n"})
+        if sys.version_info >= (3, since):
+            t.ok(r.json["syntax_errors"] == [], f"syntax of Python 3.{since} is none of a mistake here", r)
+        else:
+            t.ok(r.code == 7 and f"3.{since}" in r.json["syntax_errors"][0]["message"],
+                 f"syntax of Python 3.{since}: red, naming the version", r)
     r = judge({"main.py": "import requests\n", "stray.py": "import boto3\n"})
     t.ok(r.code == 7 and r.json["modules_missing"] == [{"module": "requests", "file": "main.py",
                                                         "line": 1}],

@@ -4,6 +4,8 @@ its keys and with each of them left out. `corpus.t --table` counts it instead; `
 
 A file of experts/ is one expert: what it is, lines "field: value", and its files after lines "--- PATH".
     verdict: green|amber|red [MEMBER WORD]     with all keys; and which member of the verdict has the word in it
+    from: MINOR VERDICT...                     the same where the sandbox's Python is 3.MINOR or newer
+    lacks: MODULE VERDICT...                   the same where the sandbox has no such module
     tool: NAME ENTRY                           then of this tool:
     input: SCHEMA                                as expert.yaml has it
     call: INPUT                                  what it is called with, each once; {} where none is given
@@ -21,6 +23,7 @@ A file of experts/ is one expert: what it is, lines "field: value", and its file
 """
 import concurrent.futures
 import importlib.metadata
+import importlib.util
 import json
 import os
 import re
@@ -31,10 +34,11 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from crm import Crm
-from tap import T
+from tap import BIN, T
 
 EXPERTS = Path(__file__).resolve().parent / "experts"
-SYSTEM = Path("/usr/lib/python3/dist-packages")
+SYSTEM = Path(importlib.util.find_spec("numpy").origin).parents[1]
+FACTS = (BIN.parent / "share/evctl/cell/python").read_text()  # what the sandbox has
 KINDS = {"required": "red", "optional": "amber", "spare": "green", "dynamic": "amber"}  # and the verdict without the key
 
 
@@ -57,6 +61,16 @@ class Expert:
 
     def take_verdict(self, text):
         self.verdict, self.member, self.word = (text.split(" ", 2) + ["", ""])[:3]
+
+    def take_from(self, text):
+        minor, verdict = text.split(" ", 1)
+        if sys.version_info >= (3, int(minor)):
+            self.take_verdict(verdict)
+
+    def take_lacks(self, text):
+        module, verdict = text.split(" ", 1)
+        if not re.search(rf"^(?:module|package) {re.escape(module)}$", FACTS, re.M):
+            self.take_verdict(verdict)
 
     def take_tool(self, text):
         name, entry = text.split(" ", 1)
@@ -134,10 +148,12 @@ def bring(module, folder):
         shutil.copytree(SYSTEM / module, folder / module,
                         ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         paths = [p.relative_to(folder) for p in (folder / module).rglob("*") if p.is_file()]
+    elif module == "rfc3986" and not (SYSTEM / f"{module}.py").exists():
+        return  # of httpx before 0.25 only
     else:
         shutil.copy(SYSTEM / f"{module}.py", folder)
         paths = [Path(f"{module}.py")]
-    of = importlib.metadata.distribution(OWNERS[module][0])
+    of = importlib.metadata.distribution(OWNERS.get(module, [module])[0])
     info = folder / f"{of.metadata['Name']}-{of.version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(of.read_text("METADATA") or of.read_text("PKG-INFO"))

@@ -27,13 +27,24 @@ def programs():
         fcntl.flock(lock, fcntl.LOCK_EX)
         sshd = home / "root/usr/sbin/sshd"
         if not sshd.exists() and shutil.which("apt-get"):
-            r = subprocess.run("apt-get -q download openssh-server libwrap0 && "
+            # With the libraries that are not here: which they are differs.
+            r = subprocess.run("for p in $(apt-cache depends openssh-server | sed -n 's/^ *Depends: \\(lib[^ ]*\\)$/\\1/p'); do "
+                               "dpkg -s $p || echo $p >>wanted; done; "
+                               "apt-get -q download openssh-server $(cat wanted) && "
                                "for d in *.deb; do dpkg -x $d root; done", shell=True, cwd=home,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
             if r.returncode:
                 return None
     return (str(sshd), ":".join(str(p) for p in (home / "root").glob("usr/lib/*-linux-gnu"))) \
         if sshd.exists() else None
+
+
+def parts_of(sshd):
+    """Where the programs are that newer ones are split into, when they are not where they look for them."""
+    for option, name in (("SshdSessionPath", "sshd-session"), ("SshdAuthPath", "sshd-auth")):
+        path = Path(sshd).parents[1] / "lib/openssh" / name
+        if path.exists() and path.parent != Path("/usr/lib/openssh"):
+            yield option, path
 
 
 def keygen(path):
@@ -63,7 +74,7 @@ UsePAM no
 PasswordAuthentication no
 PermitRootLogin forced-commands-only
 LogLevel ERROR
-""")
+""" + "".join(f"{option} {path}\n" for option, path in parts_of(sshd)))
     proxy = f"{d}/sshd.sh"
     (d / "passwd").write_text(Path("/etc/passwd").read_text() + "sshd:x:65533:65534::/run/sshd:/bin/false\n")
     # As root it wants a user and a folder of its own: both only in its own view of the files.

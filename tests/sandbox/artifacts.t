@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lib import main, same, status, test, true
 
 HEAD = '''
-import os, errno, stat
+import os, errno, stat, sys
 def put(name, data=b'x'):
     with open('outputs/' + name, 'wb') as file:
         file.write(data)
@@ -97,7 +97,7 @@ while not os.path.exists('outputs/running'): time.sleep(.01)
 def hard_links(box):
     """5: a hard link to a bound file is EXDEV, one to an own file is withheld"""
     files, withheld, _ = outputs(box, '''
-for source in ('/tool/tool.py', '/etc/hosts', '/usr/bin/python3.11', '/dev/null'):
+for source in ('/tool/tool.py', '/etc/hosts', os.path.realpath(sys.executable), '/dev/null'):
     try:
         os.link(source, 'outputs/linked')
         put('linked-' + source.replace('/', '_'))

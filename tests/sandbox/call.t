@@ -138,7 +138,7 @@ def read_only(box):
 import os
 def f():
     out = {}
-    for d in ['/', '/tool', '/cell', '/etc', '/usr/lib/python3.11', '/dev', '/proc', '/scratch',
+    for d in ['/', '/tool', '/cell', '/etc', os.path.dirname(os.__file__), '/dev', '/proc', '/scratch',
               '/scratch/outputs', '/tmp', '/dev/shm', '/etc/ssl/certs', '/usr/lib', '/usr/bin']:
         try:
             with open(d + '/new', 'w') as file:
@@ -189,7 +189,7 @@ def f():
 '''
     setid, programs, etc, facts, sys_dir, has_sys, meminfo, node = box.value(code)
     same(setid, [])
-    same(programs, ['/usr/bin/python3', '/usr/bin/python3.11'])
+    same(programs, sorted({'/usr/bin/python3', os.path.realpath('/usr/bin/python3')}))
     true(all(p.startswith('/etc/alternatives/lib') or p in (
         '/etc/hosts', '/etc/passwd', '/etc/group', '/etc/nsswitch.conf', '/etc/matplotlibrc')
         for p in etc), etc)

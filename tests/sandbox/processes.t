@@ -342,9 +342,9 @@ DEVICES = ('null', 'zero', 'full', 'random', 'urandom')
 def crosstalk(box):
     """28: two sandboxes at once: no lock, shared memory, semaphore, key, port or file in common"""
     code = 'MARK = %d\n' % MARK + '''
-import fcntl, os, socket, time, mmap
+import fcntl, os, socket, sys, time, mmap
 from multiprocessing import shared_memory
-PATHS = ['/usr/bin/python3.11', '/usr/lib/python3.11/os.py', '/etc/hosts', '/tool/tool.py',
+PATHS = [os.path.realpath(sys.executable), os.__file__, '/etc/hosts', '/tool/tool.py',
          '/cell/cell.py', '/usr/share/zoneinfo', '/lib64/ld-linux-x86-64.so.2']
 def hold():
     files = [open(p) if not os.path.isdir(p) else os.open(p, os.O_RDONLY) for p in PATHS]

@@ -2603,7 +2603,7 @@ with tempfile.TemporaryDirectory() as tmp:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as f:
                 f.write(data)
-    run = subprocess.run([scanlib.SCAN, *dirs], capture_output=True, check=False)
+    run = subprocess.run([scanlib.SCAN, "-p", scanlib.facts_of_311(tmp), *dirs], capture_output=True, check=False)
     outs = [json.loads(line) for line in run.stdout.splitlines()]
 TAP = scanlib.TAP
 TAP.ok(run.returncode == 0 and len(outs) == len(cases), "every case was scanned", run)

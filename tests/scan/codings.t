@@ -55,7 +55,8 @@ for line in ask("list").decode().splitlines():
 
 # Names: every spelling that Python has, and nothing else.
 modules = {m.name for m in pkgutil.iter_modules(encodings.__path__)}
-spellings = sorted(modules | set(encodings.aliases.aliases) | {a for _, al in table.values() for a in al})
+NEWER = {"windows_31j"}  # than 3.11
+spellings = sorted(modules | set(encodings.aliases.aliases) - NEWER | {a for _, al in table.values() for a in al})
 spellings += [s.upper() for s in spellings] + [s.replace("_", "-") for s in spellings]
 spellings += [s.replace("_", ".") for s in spellings] + ["", "x", "utf-8-", "iso8859.6", "latin..1", "koi8-r-"]
 

@@ -131,7 +131,7 @@ def ours(place, texts):
         paths.append(f"{place}/{i}.py")
         with open(paths[-1], "w", encoding="utf-8", newline="") as f:
             f.write(text)
-    run = subprocess.run([scanlib.DUMP, "-c"], input="\n".join(paths) + "\n", capture_output=True, text=True)
+    run = subprocess.run([*scanlib.DUMP, "-c"], input="\n".join(paths) + "\n", capture_output=True, text=True)
     out = []
     for part in ("\n" + run.stdout).split("\nF ")[1:]:
         word = part.split("\n")[1].split(" ", 3)

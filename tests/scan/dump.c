@@ -5,7 +5,8 @@
  * col NAME a call of an attribute of that name T line col HEX / B line col HEX     a text or bytes
  * constant
  *
- * With -c: only whether the file is taken, by compile_check() too.
+ * With -c: only whether the file is taken, by compile_check() too. With -p MINOR: by
+ * Python 3.MINOR's syntax, as the scanner tries: 3.11's first.
  */
 #include "base/file.h"
 #include "scan/compile.h"
@@ -14,7 +15,9 @@
 #include "scan/scan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void hex(char kind, const struct node *n)
 {
@@ -44,7 +47,9 @@ static void dump(struct node *n, void *arg)
 	ast_each(n, dump, arg);
 }
 
-static void dump_file(const char *path, bool compile)
+/* Whether it is taken, else why not is printed; with the older syntax only when there is no other
+ * to try. */
+static bool dump_as(const char *path, bool compile, int minor, bool modern)
 {
 	BUF_AUTO b = {0};
 	struct err e = {0};
@@ -52,42 +57,54 @@ static void dump_file(const char *path, bool compile)
 	struct symtab syms;
 	struct fail f;
 
-	printf("F %s\n", path);
 	if (file_read(path, &b, &e) < 0) {
 		puts("unreadable");
-		return;
+		return true;
 	}
 	char *volatile text = NULL;
 	arena.fail = &f;
 	if (setjmp(f.at)) {
-		printf("error %u %u %s\n", f.line, text ? parse_column(text, f.line, f.col) : 1,
-			f.message ? f.message : "memory");
+		if (modern || minor < 12 || !text)
+			printf("error %u %u %s\n", f.line,
+				text ? parse_column(text, f.line, f.col) : 1,
+				f.message ? f.message : "memory");
+		bool tried = !text;
 		arena_free(&arena);
-		return;
+		return tried;
 	}
 	symtab_init(&syms, &arena);
 	text = decode_source(&arena, buf_str(&b), b.len);
-	struct parse_result r = parse_module(text, &syms, false);
+	struct parse_result r = parse_module(text, &syms, modern);
 	struct compile_fault c = {0};
 	if (compile)
 		c = compile_check(&syms, r.body);
-	if (c.message)
+	if (r.needs > minor)
+		printf("error 1 1 this needs Python 3.%d\n", r.needs);
+	else if (c.message)
 		printf("error %u %u %s\n", c.line, parse_column(text, c.line, c.col), c.message);
 	else
 		puts("ok");
-	for (uint32_t i = 0; i < r.body.n && !compile; i++)
+	for (uint32_t i = 0; i < r.body.n && !compile && r.needs <= minor; i++)
 		dump(r.body.v[i], NULL);
 	arena_free(&arena);
+	return true;
 }
 
 int main(int argc, char **argv)
 {
-	bool compile = argc == 2 && strcmp(argv[1], "-c") == 0;
+	bool compile = false;
+	int minor = 11;
 	char line[4096];
 
+	for (int c; (c = getopt(argc, argv, "cp:")) != -1;) {
+		compile |= c == 'c';
+		minor = c == 'p' ? atoi(optarg) : minor;
+	}
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
-		dump_file(line, compile);
+		printf("F %s\n", line);
+		if (!dump_as(line, compile, minor, false) && minor >= 12)
+			dump_as(line, compile, minor, true);
 	}
 	return 0;
 }

@@ -63,7 +63,7 @@ def run(files):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8", newline="") as f:
                 f.write(text)
-        out = subprocess.run([scanlib.SCAN, tmp], capture_output=True, check=True)
+        out = subprocess.run([scanlib.SCAN, "-p", FACTS, tmp], capture_output=True, check=True)
     return json.loads(out.stdout)
 
 
@@ -77,6 +77,8 @@ def found(got):
     return out
 
 
+place = tempfile.TemporaryDirectory()
+FACTS = scanlib.facts_of_311(place.name)
 only = sys.argv[1:]
 for source in sorted(os.listdir(CASES)):
     with open(os.path.join(CASES, source), encoding="utf-8") as f:

@@ -21,7 +21,7 @@ NEW = {  # what came when
     "t'{x}'\n": 14,
     "x = 1\n": 11,
 }
-NEVER = ("x = = 1\n", "return 1\n", "def f[T](a, a): pass\n", "type X = = int\n")
+NEVER = ("x = = 1\n", "return 1\n", "def f[T](a, a): pass\n", "type X = = int\n", "f'{x if y else lambda z: 1}'\n")
 
 with tempfile.TemporaryDirectory() as tmp:
     def scan(minor, code, modules=""):
