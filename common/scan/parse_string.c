@@ -528,8 +528,11 @@ static struct piece take_piece(struct parse *p)
 static struct node *joined(struct parse *p, struct piece t, bool fields)
 {
 	struct build b = {.first = t.at, .last = t.at, .mark = p->depth};
-	uint8_t bytes = t.flags & LEX_BYTES;
+	uint8_t bytes = t.flags & LEX_BYTES, template = t.flags & LEX_TEMPLATE;
 	for (;;) {
+		if ((t.flags & LEX_TEMPLATE) != template)
+			string_error(
+				p, "cannot mix t-string literals with string or bytes literals");
 		if ((t.flags & LEX_BYTES) != bytes)
 			string_error(p, "cannot mix bytes and nonbytes literals");
 		if (fields)

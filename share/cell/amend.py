@@ -24,6 +24,11 @@ def loopback_connections(connection):
     connection.default_family = 'AF_INET'
 
 
+def fork_first(context):
+    """Processes are forked where the code does not say how: newer ones would start a server on a Unix socket."""
+    context._default_context._default_context = context._concrete_contexts['fork']
+
+
 def tell_unresolved(socket):
     """A name that nothing attached has is told of in the log, also where the code goes on without."""
     ask = socket._socket.getaddrinfo
@@ -51,7 +56,8 @@ class Amend:
     """Finds the modules above, and has each amended once it is loaded."""
 
     CHANGES = {'certifi': own_authority, 'multiprocessing.connection': loopback_connections,
-               'multiprocessing.managers': loopback_managers, 'socket': tell_unresolved}
+               'multiprocessing.context': fork_first, 'multiprocessing.managers': loopback_managers,
+               'socket': tell_unresolved}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

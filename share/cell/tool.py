@@ -59,6 +59,8 @@ def given(value, kind, names):
     if type(value) in (str, int, float) and hasattr(kind, '_value2member_map_'):
         return kind._value2member_map_.get(value, value)
     of, origin = getattr(kind, '__args__', ()), getattr(kind, '__origin__', None)
+    if origin is type(kind):  # since 3.14 that of a union, which holds nothing
+        origin = None
     if type(value) is list and isinstance(origin, type) and (len(of) == 1 or of[1:] == (...,)):
         return [given(v, of[0], names) for v in value]
     if type(value) is dict and isinstance(origin, type) and len(of) == 2:

@@ -148,8 +148,8 @@ def bring(module, folder):
         shutil.copytree(SYSTEM / module, folder / module,
                         ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         paths = [p.relative_to(folder) for p in (folder / module).rglob("*") if p.is_file()]
-    elif module == "rfc3986" and not (SYSTEM / f"{module}.py").exists():
-        return  # of httpx before 0.25 only
+    elif module in ("rfc3986", "sniffio", "typing_extensions") and not (SYSTEM / f"{module}.py").exists():
+        return  # some versions of httpx and anyio need them
     else:
         shutil.copy(SYSTEM / f"{module}.py", folder)
         paths = [Path(f"{module}.py")]

@@ -292,7 +292,7 @@ def by(method):
         for p in crew: p.join()
         return [got, shared['n']]
 def f():
-    got = [by('fork'), by('spawn')]
+    got = [multiprocessing.get_start_method(), by('fork'), by('spawn')]
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
         got.append(list(pool.map(square, [1, 2, 3])))
     memory = multiprocessing.shared_memory.SharedMemory(create=True, size=10)
@@ -312,7 +312,7 @@ def f():
         got.append(str(e))
     return got
 '''
-    want = [[[1, 2], 3], [[1, 2], 3], [1, 4, 9], 7, 'x', '[Errno 1] Operation not permitted']
+    want = ['fork', [[1, 2], 3], [[1, 2], 3], [1, 4, 9], 7, 'x', '[Errno 1] Operation not permitted']
     same(box.value(code, timeout=60000), want)
     report = box.report(code, 'f', session=True)
     status(report['calls'][0], 'ok')

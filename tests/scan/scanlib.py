@@ -32,6 +32,9 @@ def say(good, text, notes=()):
     TAP.ok(good, text, "\n".join(map(str, notes)))
 
 
+STRINGS = tuple(getattr(ast, x) for x in ("JoinedStr", "TemplateStr") if sys.version_info >= (3, 12) and hasattr(ast, x))
+
+
 def expected(data):
     """
     The dump's lines for a file's bytes, sorted; None if ast.parse refuses them. The dump has the places that 3.11 gives the
@@ -45,9 +48,9 @@ def expected(data):
     # What a `type` statement names is no expression here.
     aliases = {n.name for n in ast.walk(tree) if sys.version_info >= (3, 12) and isinstance(n, ast.TypeAlias)}
     for n in ast.walk(tree):
-        if isinstance(n, ast.JoinedStr) and sys.version_info >= (3, 12):
+        if isinstance(n, STRINGS):
             place = text_at.setdefault(n, f"{n.lineno} {n.col_offset}")
-            text_at.update((v.format_spec, "?") if isinstance(v, ast.FormattedValue) else (v, place) for v in n.values)
+            text_at.update((v.format_spec, "?") if hasattr(v, "format_spec") else (v, place) for v in n.values)
         if isinstance(n, ast.Name) and n not in aliases:
             out.append(f"N {n.lineno} {n.col_offset} {n.id}")
         elif isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name):

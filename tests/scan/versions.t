@@ -19,9 +19,11 @@ NEW = {  # what came when
     "def f[T = int](x: T): pass\n": 13,
     "try: pass\nexcept A, B: pass\n": 14,
     "t'{x}'\n": 14,
+    "t'{x}' t'a'\n": 14,
     "x = 1\n": 11,
 }
-NEVER = ("x = = 1\n", "return 1\n", "def f[T](a, a): pass\n", "type X = = int\n", "f'{x if y else lambda z: 1}'\n")
+NEVER = ("x = = 1\n", "return 1\n", "def f[T](a, a): pass\n", "type X = = int\n", "f'{x if y else lambda z: 1}'\n",
+         "t'{x}' 'a'\n", "'a' t'{x}'\n", "x = t'' f''\n")
 
 with tempfile.TemporaryDirectory() as tmp:
     def scan(minor, code, modules=""):
