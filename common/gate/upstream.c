@@ -170,6 +170,7 @@ struct transfer {
 	bool addr_refused;  /* at least one address */
 	bool addr_accepted; /* at least one address */
 	bool once;	    /* it may not be sent again */
+	bool body_begun;    /* some of the body was read, or its end */
 	bool stale;	    /* the kept connection is not to be trusted; nothing was sent */
 	int sendings;
 	bool not_server; /* the peer's certificate is not one for servers */
@@ -279,13 +280,17 @@ static size_t read_body(char *p, size_t size, size_t n, void *arg)
 		t->stopped = true;
 		return CURL_READFUNC_ABORT;
 	}
+	t->body_begun = true;
 	return (size_t)got;
 }
 
+/* libcurl from 8.7 on asks also before it has read anything, as after a handle's last transfer had
+ * a body. */
 static int seek_body(void *arg, curl_off_t offset, int origin)
 {
 	struct transfer *t = arg;
-	bool ok = offset == 0 && origin == SEEK_SET && t->q->rewind && t->q->rewind(t->q->arg);
+	bool start = offset == 0 && origin == SEEK_SET;
+	bool ok = start && (!t->body_begun || (t->q->rewind && t->q->rewind(t->q->arg)));
 	return ok ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
@@ -535,7 +540,12 @@ static enum upstream_end judge_code(struct transfer *t, CURLcode code)
 		if (!t->why)
 			closed_early(t);
 		return UPSTREAM_BROKEN;
-	case CURLE_OUT_OF_MEMORY: /* what libcurl calls a line of a head over its limit */
+		/* A line of a head over libcurl's limit; its word for that was another before 8.6.
+		 */
+#if LIBCURL_VERSION_NUM >= 0x080600
+	case CURLE_TOO_LARGE:
+#endif
+	case CURLE_OUT_OF_MEMORY:
 		head_large(t);
 		return UPSTREAM_BROKEN;
 	case CURLE_OK:

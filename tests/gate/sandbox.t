@@ -123,6 +123,8 @@ with T() as t:
     for p in brought:
         shutil.copytree("/usr/lib/python3/dist-packages/" + p, src / p, symlinks=False,
                         ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    if os.path.exists("/usr/lib/python3/dist-packages/typing_extensions.py"):
+        shutil.copy("/usr/lib/python3/dist-packages/typing_extensions.py", src)
     t.good("evctl-expert", "create", "net", "--dir", src)
     t.good("evctl-expert", "attach", "net", "api.x.example", "plain.x.example", "sealed.x.example",
            "open.x.example", "free.x.example", "*.wild.x.example", "odd.x.example:8443", "bare.x.example:8443")

@@ -38,7 +38,7 @@ FAILURES = {
                     "ZeroDivisionError"),
     "hook": ("import sys\n    sys.excepthook = lambda *a: print(key, a)\n    raise {mark}Error()", "{mark}Error"),
     "unraisable": ("import sys\n    class C:\n        def __del__(self): raise {mark}Error(key)\n    C()\n"
-                   "    raise {mark}Error()", "Exception ignored in"),
+                   "    raise {mark}Error()", "Exception ignored "),
     "class_name": ("raise type('{mark}' + key.replace('-', '_'), (Exception,), {{}})()", "{mark}"),
     "odd_str": ("class E(Exception):\n        def __str__(self): raise {mark}Error(key)\n    raise E()",
                 "exception str() failed"),

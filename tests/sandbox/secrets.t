@@ -199,7 +199,9 @@ def thief():
         watch()
     threading.Thread(target=watch, daemon=True).start()
     time.sleep(.2)
-    return [fd for fd in range(3, 64) if os.path.exists('/proc/self/fd/%d' % fd)]
+    # Newer ones of libffi keep their own file open.
+    return [fd for fd in range(3, 64) if os.path.exists('/proc/self/fd/%d' % fd)
+            and not os.readlink('/proc/self/fd/%d' % fd).startswith('/usr/lib/')]
 def victim():
     return [len(EV_KEYS['A']), os.path.exists('/scratch/stolen')]
 '''
