@@ -12,7 +12,10 @@ PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunistring -lm
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
 	-Wformat-nonliteral -Wno-format-zero-length -Wno-missing-field-initializers
-HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -fcf-protection \
+# What the processor itself checks of where a program jumps to.
+MACHINE := $(shell $(CC) -dumpmachine)
+JUMPS := $(if $(filter x86_64-% i%86-%,$(MACHINE)),-fcf-protection,$(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard))
+HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection $(JUMPS) \
 	-ftrivial-auto-var-init=zero -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 CFLAGS ?= -O2 -g
 WERROR ?=

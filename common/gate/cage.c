@@ -31,9 +31,9 @@ static const bool instrumented = false;
 static int limit(int what, rlim_t n, struct err *e)
 {
 	struct rlimit old, r = {n, n};
-	if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < n)
+	if (getrlimit(what, &old) == 0 && old.rlim_max < n)
 		r.rlim_cur = r.rlim_max = old.rlim_max;
-	if (setrlimit((__rlimit_resource_t)what, &r) < 0)
+	if (setrlimit(what, &r) < 0)
 		return err_errno(e, ERR_SANDBOX, "cannot set the gate's limits");
 	return 0;
 }

@@ -463,13 +463,13 @@ static void hand_out_stage(void)
 static void limit(int what, rlim_t soft, rlim_t hard)
 {
 	struct rlimit old, r = {.rlim_cur = soft, .rlim_max = hard};
-	if (getrlimit((__rlimit_resource_t)what, &old) < 0)
+	if (getrlimit(what, &old) < 0)
 		give_up(STEP_LIMITS);
 	if (old.rlim_max != RLIM_INFINITY && (hard == RLIM_INFINITY || hard > old.rlim_max))
 		r.rlim_max = old.rlim_max;
 	if (r.rlim_max != RLIM_INFINITY && r.rlim_cur > r.rlim_max)
 		r.rlim_cur = r.rlim_max;
-	if (setrlimit((__rlimit_resource_t)what, &r) < 0)
+	if (setrlimit(what, &r) < 0)
 		give_up(STEP_LIMITS);
 }
 
