@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct tap {
@@ -26,6 +27,19 @@ __attribute__((format(printf, 3, 4))) static inline bool ok(
 	printf("\n");
 	t->failed += !good;
 	return good;
+}
+
+/* Not checked, for a reason. */
+static inline void skip(struct tap *t, const char *name, const char *why)
+{
+	printf("ok %d - %s # SKIP %s\n", ++t->n, name, why);
+}
+
+/* Run by qemu-user, which has no /proc and no clock of its own: what test-roots says in the
+ * environment. */
+static inline bool emulated(void)
+{
+	return getenv("EVCTL_EMULATED") != NULL;
 }
 
 static inline bool is_text(struct tap *t, const char *got, const char *want, const char *name)

@@ -176,7 +176,9 @@ GCONV = next((d for d in (f"/usr/lib/{os.uname().machine}-linux-gnu/gconv", "/us
               if os.path.isdir(d)), None)
 BARE = ["bwrap", "--dev-bind", "/", "/"]
 SAMPLES = (("koi8_r", b"\xc1"), ("shift_jis", b"\x82\xa0"), ("iso2022_jp", b"\x1b$B0!\x1b(B"), ("ascii", b"a"), ("latin_1", b"\xe9"))
-if GCONV is None or not shutil.which("bwrap") or subprocess.run([*BARE, "true"], check=False).returncode:
+if os.environ.get("EVCTL_EMULATED"):
+    scanlib.TAP.skip("without converters", "an emulated program has its own")
+elif GCONV is None or not shutil.which("bwrap") or subprocess.run([*BARE, "true"], check=False).returncode:
     scanlib.TAP.skip("without converters", "bwrap cannot be used here")
 else:
     for what, hide in (("all is there", []), ("no directory", ["--tmpfs", GCONV]),
