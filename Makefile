@@ -211,7 +211,7 @@ fmt:
 
 # A part of `make lint` each: what compiles is compiled again only where it changed.
 AGAIN = $(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror
-LINTS := lint-format lint-rules lint-shell lint-headers lint-warnings lint-clang lint-tidy lint-cppcheck lint-gcc
+LINTS := lint-format lint-rules lint-shell lint-headers lint-warnings lint-clang lint-musl lint-tidy lint-cppcheck lint-gcc
 .PHONY: $(LINTS) objects
 lint:
 	@share/install-deps build lint
@@ -241,6 +241,10 @@ lint-warnings:
 
 lint-clang:
 	@$(AGAIN) O=$(O)/lint/clang CC=clang HARDEN= CFLAGS=-O1 objects
+
+# For musl, as far as its compiler for this machine can tell.
+lint-musl: $(GENERATED)
+	@tests/lint/musl.sh $(O)/gen $(LIB_SRC) $(PROGRAMS:%=cmd/%.c)
 
 lint-tidy: $(GENERATED)
 	@printf '%s\n' $(LIB_SRC) $(PROGRAMS:%=cmd/%.c) | xargs -P$$(nproc) -n6 sh -c \

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CONTROL 3
@@ -36,9 +37,11 @@ static int usage(int argc, char **argv)
 static int prepare(struct err *e)
 {
 	pthread_attr_t small;
-	close_range(JOURNAL + 1, ~0U, 0); /* whatever a supervisor forgot */
+	syscall(SYS_close_range, JOURNAL + 1u, ~0u, 0); /* whatever a supervisor forgot */
 	/* Few arenas and small stacks: address space is limited, and memory stays flat. */
+#ifdef M_ARENA_MAX
 	mallopt(M_ARENA_MAX, 4);
+#endif
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 524288);
 	pthread_setattr_default_np(&small);

@@ -51,6 +51,12 @@ int fd_open_beneath(int dir, const char *path, int flags, enum beneath how)
 	return fd;
 }
 
+int file_rename_new(int dir, const char *name, const char *to)
+{
+	/* By number, as not every C library has a function for it. */
+	return (int)syscall(SYS_renameat2, dir, name, dir, to, 1u << 0 /* RENAME_NOREPLACE */);
+}
+
 int fd_read_full(int fd, void *p, size_t n)
 {
 	for (char *at = p; n;) {

@@ -39,6 +39,10 @@ int fd_read_all(int fd, struct buf *b);
 
 /* Whole file into b. Code ERR_NOTFOUND if it is not there, ERR_USAGE if over b's limit. */
 int file_read(const char *path, struct buf *b, struct err *e);
+/* Renames within one directory; EEXIST where there is one of the new name, EINVAL where the file
+ * system cannot tell. */
+int file_rename_new(int dir, const char *name, const char *to);
+
 /* Writes a new file beside path, syncs, and renames it over path. mode as in open(2). */
 int file_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e);
 /* mkdir -p; new directories get mode. An existing directory is fine. */

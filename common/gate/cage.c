@@ -99,7 +99,9 @@ static void allow_reading(int ruleset, const char *path)
 static int landlock(struct err *e)
 {
 	/* What look-ups and certificate checks read, and where the C library finds its modules. */
-	static const char *const readable[] = {"/etc", "/usr/lib", "/usr/share/ca-certificates",
+	static const char *const readable[] = {"/etc", "/usr/lib", "/usr/lib64",
+		"/usr/share/ca-certificates", "/usr/share/pki", "/usr/share/crypto-policies",
+		"/usr/share/p11-kit", "/var/lib/ca-certificates",
 		"/usr/local/share/ca-certificates", "/run/systemd/resolve", "/run/resolvconf",
 		"/run/NetworkManager", "/mnt/wsl", "/lib", "/lib64", NULL};
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);

@@ -52,7 +52,7 @@ static int write_whole(
 	if (fd < 0)
 		return -1;
 	if (fd_write_full(fd, p, n) == 0 &&
-		renameat2(at, tmp, at, leaf, overwrite ? 0 : RENAME_NOREPLACE) == 0)
+		(overwrite ? renameat(at, tmp, at, leaf) : file_rename_new(at, tmp, leaf)) == 0)
 		return 0;
 	int saved = errno;
 	unlinkat(at, tmp, 0);

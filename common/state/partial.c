@@ -100,7 +100,7 @@ int partial_finish(struct partial *p, const char *to, struct err *e)
 {
 	if (copy_sync(p->dir, e) < 0)
 		return -1;
-	int r = renameat2(p->parent, p->partial, p->parent, p->name, RENAME_NOREPLACE);
+	int r = file_rename_new(p->parent, p->partial, p->name);
 	if (r < 0 && (errno == EINVAL || errno == ENOSYS)) { /* a file system without the flag */
 		if (is_free(p, to, e) < 0)
 			return -1;

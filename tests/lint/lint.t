@@ -73,6 +73,7 @@ PARTS = {
     "lint-headers": ("gcc", GOOD, GOOD_HEADER.replace("int n", "size_t n")),
     "lint-warnings": ("gcc", mini(["int unused;", "return n;"]), GOOD_HEADER),
     "lint-clang": ("clang", mini(["return n == n;"]), GOOD_HEADER),
+    "lint-musl": ("musl-gcc", mini(["return getrlimit((__rlimit_resource_t)n, NULL);"], "#include <sys/resource.h>\n"), GOOD_HEADER),
     "lint-tidy": ("clang-tidy", mini(["return n + sizeof(char *) * 0 + strlen(\"a\" + n ? \"b\" : \"c\");"],
                                      "#include <string.h>\n#include <string.h>\n"), GOOD_HEADER),
     "lint-cppcheck": ("cppcheck", mini(["int a[2] = {0};", "return a[n - n + 2];"]), GOOD_HEADER),
@@ -132,7 +133,8 @@ with T() as t:
     small.mkdir()
     for part in ("Makefile", ".clang-format", ".clang-tidy", "HACKING.md"):
         shutil.copy(ROOT / part, small / part)
-    for part in ("common/state/schema.sql", "common/state/views.sql", "common/archive", "tests/lint/lint.sh", "share/deps"):
+    for part in ("common/state/schema.sql", "common/state/views.sql", "common/archive", "tests/lint/lint.sh", "tests/lint/musl.sh",
+                 "share/deps"):
         whole = ROOT / part
         (small / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(whole, small / part) if whole.is_dir() else shutil.copy(whole, small / part)
