@@ -153,8 +153,8 @@ static int add_loader(struct mounts *m, struct err *e)
 	return must_add(m, real, dir, e);
 }
 
-/* pythonX.Y beside bin/ is the standard library; -S leaves the rest of sys.path to us. */
-static int add_library(struct mounts *m, struct err *e)
+/* Where nothing was made for a Python yet: pythonX.Y beside bin/ is the standard library. */
+static int guess_library(struct mounts *m, struct err *e)
 {
 	char path[PATH_MAX], real[PATH_MAX];
 	const char *name = strrchr(m->python, '/') + 1;
@@ -232,6 +232,22 @@ static int read_lines(const char *cell, const char *name, struct strv *out, stru
 	return out->failed ? err_set(e, ERR_SANDBOX, "out of memory") : 0;
 }
 
+/* The standard library, and its extensions; -S leaves the rest of sys.path to us. */
+static int add_library(struct mounts *m, const char *cell, struct err *e)
+{
+	STRV_AUTO lines = {0};
+	char real[PATH_MAX];
+	if (read_lines(cell, "library", &lines, e) < 0)
+		return -1;
+	for (size_t i = 0; i < lines.n; i++) {
+		if (must_add(m, lines.v[i], real, e) < 0)
+			return err_hint(e,
+				"Python has changed since evctl was installed: install it again");
+		strv_add(&m->modules, real);
+	}
+	return 0;
+}
+
 /* They could do nothing under no-new-privileges; but there shall be none. */
 static int add_hidden(struct mounts *m, const char *cell, struct err *e)
 {
@@ -244,6 +260,20 @@ static int add_hidden(struct mounts *m, const char *cell, struct err *e)
 	return 0;
 }
 
+/* What a directory of packages has beside what is shown of it. */
+static int hide_others(struct mounts *m, const char *real, const struct strv *shown, struct err *e)
+{
+	DIR *d = opendir(real);
+	if (!d)
+		return err_errno(e, ERR_SANDBOX, "cannot read '%s'", real);
+	for (struct dirent *de; (de = readdir(d));)
+		if (de->d_name[0] != '.' && strcmp(de->d_name, "__pycache__") != 0 &&
+			!strv_has(shown, de->d_name))
+			strv_addf(&m->hidden, "%s/%s", real + strlen("/usr/"), de->d_name);
+	closedir(d);
+	return 0;
+}
+
 /* The system's packages, but only those that every sandbox has, whatever else is installed here. */
 static int add_packages(struct mounts *m, const char *cell, struct err *e)
 {
@@ -251,17 +281,14 @@ static int add_packages(struct mounts *m, const char *cell, struct err *e)
 	char real[PATH_MAX];
 	if (read_lines(cell, "packages", &lines, e) < 0)
 		return -1;
-	if (lines.n == 0 || add_path(m, lines.v[0], real) < 0)
-		return 0;
-	strv_add(&m->modules, real);
-	DIR *d = opendir(real);
-	if (!d)
-		return err_errno(e, ERR_SANDBOX, "cannot read '%s'", real);
-	for (struct dirent *de; (de = readdir(d));)
-		if (de->d_name[0] != '.' && strcmp(de->d_name, "__pycache__") != 0 &&
-			!strv_has(&lines, de->d_name))
-			strv_addf(&m->hidden, "%s/%s", real + strlen("/usr/"), de->d_name);
-	closedir(d);
+	for (size_t i = 0; i < lines.n; i++) {
+		if (lines.v[i][0] != '/' || add_path(m, lines.v[i], real) < 0 ||
+			!beneath(real, "/usr"))
+			continue;
+		strv_add(&m->modules, real);
+		if (hide_others(m, real, &lines, e) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -302,9 +329,10 @@ int mounts_find(struct mounts *m, const char *cell, struct err *e)
 		goto fail;
 	}
 	m->python = strdup(real);
-	if (!m->python || add_loader(m, e) < 0 || add_library(m, e) < 0)
+	if (!m->python || add_loader(m, e) < 0 || (!cell && guess_library(m, e) < 0))
 		goto fail;
-	if (cell && (add_hidden(m, cell, e) < 0 || add_packages(m, cell, e) < 0))
+	if (cell && (add_library(m, cell, e) < 0 || add_hidden(m, cell, e) < 0 ||
+			    add_packages(m, cell, e) < 0))
 		goto fail;
 	for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
 		(void)add_path(m, optional[i], real);

@@ -3,7 +3,9 @@
 beside the cell names, each that it does not, and nothing of the machine's other packages, whatever is installed."""
 import json
 import os
+import shutil
 import sys
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tap import BIN, T
@@ -55,6 +57,22 @@ with T() as t:
         r = t.run("evctl-verify", f"{d}/", "-o", "json")
         t.ok(r.code == code and [x["module"] for x in r.json["modules_missing"]] == ([name] if code else []),
              f"verify: {name} {'is missing' if code else 'is there'}", r)
+    # Systems that have what is compiled apart name two directories; another of this system's stands for it.
+    apart = Path("/usr/share/python3")
+    if apart.is_dir() and (apart / "debpython").is_dir():
+        other = t.dir / "installed"
+        for part in ("bin", "share"):
+            shutil.copytree(BIN.parent / part, other / part)
+        packages = other / "share/evctl/cell/packages"
+        packages.write_text(packages.read_text() + f"{apart}\ndebpython\n")
+        r = t.run(str(other / "bin/evctl-run"), "m", "imports", "--input", '{"names": ["debpython", "numpy", "requests"]}')
+        t.ok(r.code == 0 and set(r.json) == {"requests"}, "two directories of packages: both import, and nothing beside", r)
+        r = t.run(str(other / "bin/evctl-run"), "m", "seen", "--input", json.dumps({"directory": str(apart)}))
+        t.ok(r.code == 0 and set(r.json) - {"__pycache__"} == {"debpython"} and len(os.listdir(apart)) > 1, "of the other too only what is named", r)
+        library = other / "share/evctl/cell/library"
+        library.write_text("/usr/lib/python3.0\n")
+        t.ok(t.run(str(other / "bin/evctl-run"), "m", "imports", "--input", '{"names": []}').code == 8,
+             "a library that is not there: exit 8")
     version = values("version")[0]
     r = t.run("evctl-doctor", "-o", "json")
     t.ok(version in str(r.json), "doctor says which Python it is", r)
