@@ -126,24 +126,37 @@ static int parse_file(
 	return 0;
 }
 
-int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t n, struct err *e)
+static struct scan_file *begin_file(struct scan *s, const char *relpath, struct err *e)
+{
+	struct fail f;
+	s->arena.fail = &f;
+	if (setjmp(f.at)) {
+		(void)report(&f, e);
+		return NULL;
+	}
+	return new_file(s, relpath);
+}
+
+static int note_urls(struct scan *s, struct scan_file *file, struct err *e)
 {
 	struct fail f;
 	s->arena.fail = &f;
 	if (setjmp(f.at))
 		return report(&f, e);
-	struct scan_file *file = new_file(s, relpath);
+	url_note(s, file, file->urls);
+	return 0;
+}
+
+int scan_add_file(struct scan *s, const char *relpath, const void *bytes, size_t n, struct err *e)
+{
+	struct scan_file *file = begin_file(s, relpath, e);
+	if (!file)
+		return -1;
 	if (n > SCAN_FILE_MAX) {
 		note_syntax(file, 1, 0, "the file is too big to be analysed", NULL);
 		return 0;
 	}
-	if (parse_file(s, file, bytes, n, e) < 0)
-		return -1;
-	if (setjmp(f.at))
-		return report(&f, e);
-	s->arena.fail = &f;
-	url_note(s, file, file->urls);
-	return 0;
+	return parse_file(s, file, bytes, n, e) < 0 ? -1 : note_urls(s, file, e);
 }
 
 static void build_scopes(struct scan *s)
