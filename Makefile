@@ -149,13 +149,14 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 BASHDIR = $(SHARE)/bash-completion/completions
 ZSHDIR = $(SHARE)/zsh/site-functions
 FISHDIR = $(SHARE)/fish/vendor_completions.d
-USER_PROGRAMS = $(filter-out evctl-egress,$(PROGRAMS))
+HELPERS = evctl-egress evctl-task
+USER_PROGRAMS = $(filter-out $(HELPERS),$(PROGRAMS))
 NOUN_PROGRAMS = $(filter-out evctl,$(USER_PROGRAMS))
 
 install: all
 	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man $(BASHDIR) $(ZSHDIR) $(FISHDIR)
 	install -s -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
-	install -s -m 755 $(O)/bin/evctl-egress $(LIBEXEC)
+	install -s -m 755 $(HELPERS:%=$(O)/bin/%) $(LIBEXEC)
 	cp -R $(O)/share/evctl/cell share/demo share/ci $(SHARE)/evctl
 	chmod -R u=rwX,go=rX $(SHARE)/evctl
 	for s in 1 5 7 8; do \

@@ -2,6 +2,7 @@
 #include "base/limits.h"
 #include "base/output.h"
 #include "base/say.h"
+#include "batch/batch.h"
 #include "cli/cli.h"
 #include "run/asked.h"
 #include "run/deliver.h"
@@ -9,16 +10,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- what is asked ------------------------------------------------------------------------- */
 
+#define DAY_H 24
+
 struct run_order {
 	const char *input, *input_file, *calls, *buyer, *session, *outputs;
 	struct strv args;
-	int version, timeout;
+	int version, timeout, jobs;
 	bool draft, debug;
 };
 
@@ -36,6 +40,8 @@ static int check_combination(const struct invocation *in, struct err *e)
 		{o->calls && o->input, "calls", "input"},
 		{o->calls && o->input_file, "calls", "input-file"},
 		{o->calls && o->args.n, "calls", "arg"},
+		{o->jobs && o->session, "jobs", "session"},
+		{o->jobs && o->debug, "jobs", "debug"},
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
 		if (!pairs[i].both)
@@ -43,6 +49,10 @@ static int check_combination(const struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "'--%s' and '--%s' do not go together", pairs[i].one,
 			pairs[i].other);
 		return err_hint(e, "give one of them");
+	}
+	if (o->jobs && !o->calls) {
+		err_set(e, ERR_USAGE, "'--jobs' is for '--calls'");
+		return err_hint(e, "evctl-run E --calls F -j %d", o->jobs);
 	}
 	if ((o->calls != NULL) != (arg(in, 1) != NULL))
 		return 0;
@@ -245,6 +255,72 @@ static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 	return done;
 }
 
+/* ---- many calls in many sandboxes ---------------------------------------------------------- */
+
+struct spread {
+	const struct invocation *in;
+	int bad; /* the code of the first artifact that could not be copied */
+};
+
+static bool spread_line(void *ctx, const char *line, size_t n)
+{
+	(void)ctx;
+	output_json_text(stdout, line, n);
+	return fflush(stdout) == 0;
+}
+
+static void spread_run(void *ctx, const struct run_outcome *out)
+{
+	struct spread *s = ctx;
+	const struct run_order *o = s->in->options;
+	struct err e = {0};
+	if (!o->outputs || deliver_files(o->outputs, out, s->in->common.yes, &e) == 0)
+		return;
+	say_warn(s->in, "run %s: %s", out->id, e.msg);
+	if (!s->bad)
+		s->bad = (int)e.code;
+}
+
+static void spread_note(void *ctx, const char *text)
+{
+	say_note(((struct spread *)ctx)->in, "%s", text);
+}
+
+static int run_spread(
+	struct invocation *in, struct state *st, const struct run_who *who, struct err *e)
+{
+	const struct run_order *o = in->options;
+	struct spread s = {.in = in};
+	const struct batch_hooks h = {
+		.line = spread_line, .run = spread_run, .note = spread_note, .ctx = &s};
+	struct batch_order order = {.expert = who->expert,
+		.buyer = who->buyer,
+		.version = who->version,
+		.calls_name = o->calls,
+		.jobs = o->jobs,
+		.timeout_s = o->timeout,
+		.max_failures = -1,
+		.expires_h = DAY_H,
+		.plain = true};
+	char id[17];
+	int code = 0;
+	order.calls = open_calls(o->calls, e);
+	int r = order.calls ? batch_prepare(st, &order, id, e) : -1;
+	if (order.calls)
+		fclose(order.calls);
+	if (r < 0)
+		return -1;
+	signal(SIGPIPE, SIG_IGN);
+	r = batch_drive(st, id, o->jobs, &h, &code, e);
+	struct err quiet = {0};
+	if (r < 0)
+		batch_cancel(st, id, &quiet);
+	if (batch_forget(st, id, r < 0 ? &quiet : e) < 0)
+		r = -1;
+	in->exit_code = code ? code : s.bad;
+	return r;
+}
+
 static int run(struct invocation *in, struct err *e)
 {
 	const struct run_order *o = in->options;
@@ -255,8 +331,11 @@ static int run(struct invocation *in, struct err *e)
 		.session = o->session,
 		.warm = o->calls != NULL};
 	struct runner *r = NULL;
-	if (check_combination(in, e) < 0 || cli_state_swept(&st, in, e) < 0 ||
-		runner_open(&r, &st, &who, e) < 0)
+	if (check_combination(in, e) < 0 || cli_state_swept(&st, in, e) < 0)
+		return -1;
+	if (o->jobs)
+		return run_spread(in, &st, &who, e);
+	if (runner_open(&r, &st, &who, e) < 0)
 		return -1;
 	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
 		say_note(in, "'%s' was never published: this runs its draft", who.expert);
@@ -280,6 +359,8 @@ static const struct option_spec options[] = {
 	OPT_STR(struct run_order, calls, "calls", "FILE",
 		"many calls in one sandbox: a line {\"tool\", \"input\"} each ('-': stdin)",
 		.kind = NAME_FILE),
+	OPT_INT(struct run_order, jobs, "jobs", "N", "with --calls: in so many sandboxes at once",
+		0, 1, LIMIT_JOBS, .letter = 'j'),
 	OPT_STR(struct run_order, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
 	OPT_STR(struct run_order, session, "session", "ID",
 		"in a session that evctl-session started", .kind = NAME_SESSION),

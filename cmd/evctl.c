@@ -15,7 +15,7 @@ static const struct noun {
 	{"host", "hosts that code may reach"}, {"bind", "which credential a host injects"},
 	{"expert", "sets of code tools"}, {"verify", "is every key that the code reads supplied?"},
 	{"run", "run a tool"}, {"session", "sandboxes that many calls share"},
-	{"artifact", "files that runs wrote"},
+	{"batch", "many calls at once"}, {"artifact", "files that runs wrote"},
 	{"conn", "outside APIs that the expert itself calls"},
 	{"mcp", "a Model Context Protocol server"}, {"log", "what runs did, and the audit trail"},
 	{"state", "the state file"}, {"doctor", "what this machine can enforce"},

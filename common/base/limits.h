@@ -42,6 +42,9 @@
 #define LIMIT_EXPERT_FILES 2000
 #define LIMIT_EXPERT_MB 50
 
+/* Of a batch. */
+#define LIMIT_JOBS 1000 /* sandboxes at once */
+
 /* Of a session. */
 #define LIMIT_IDLE_S 900 /* where nothing else is said */
 #define LIMIT_LIFE_S 43200

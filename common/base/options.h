@@ -35,6 +35,7 @@ enum name_kind {
 	NAME_RUN,
 	NAME_ARTIFACT, /* of the run before it */
 	NAME_SESSION,
+	NAME_BATCH,
 	NAME_CONNECTION,
 	NAME_VERSION, /* of the expert before it */
 	NAME_BUYER,

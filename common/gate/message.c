@@ -30,7 +30,7 @@ const struct fields gate_ready_fields =
 const struct fields gate_ok_fields = FIELDS_NONE('K', 1);
 const struct fields gate_error_fields = FIELDS('X', 1, FIELD_TEXT(struct gate_word, text, 4096));
 
-static const struct fields event_fields = FIELDS_PART(FIELD_NUMBER(struct net_event, at),
+const struct fields gate_request_fields = FIELDS_PART(FIELD_NUMBER(struct net_event, at),
 	FIELD_TEXT(struct net_event, method, WORD_MAX),
 	FIELD_TEXT(struct net_event, host, HOST_TEXT_MAX),
 	FIELD_TEXT(struct net_event, path, EVENT_PATH_MAX), FIELD_NUMBER(struct net_event, port),
@@ -38,11 +38,12 @@ static const struct fields event_fields = FIELDS_PART(FIELD_NUMBER(struct net_ev
 	FIELD_NUMBER(struct net_event, down), FIELD_NUMBER(struct net_event, ms),
 	FIELD_TEXT(struct net_event, verdict, WORD_MAX), FIELD_NUMBER(struct net_event, counted));
 const struct fields gate_event_fields =
-	FIELDS('J', 1, FIELD_PART(struct gate_event, event, &event_fields));
+	FIELDS('J', 1, FIELD_PART(struct gate_event, event, &gate_request_fields));
 static const struct fields summary_fields = FIELDS_PART(FIELD_NUMBER(struct gate_summary, requests),
 	FIELD_NUMBER(struct gate_summary, refused), FIELD_NUMBER(struct gate_summary, failed),
 	FIELD_NUMBER(struct gate_summary, up), FIELD_NUMBER(struct gate_summary, down),
 	FIELD_NUMBER(struct gate_summary, truncated));
-const struct fields gate_report_fields = FIELDS('V', 1,
-	FIELD_PART(struct gate_report, summary, &summary_fields),
-	FIELD_LIST(struct gate_report, events, n, LIMIT_EVENTS + LIMIT_SHAPES + 1, &event_fields));
+const struct fields gate_report_fields =
+	FIELDS('V', 1, FIELD_PART(struct gate_report, summary, &summary_fields),
+		FIELD_LIST(struct gate_report, events, n, LIMIT_EVENTS + LIMIT_SHAPES + 1,
+			&gate_request_fields));

@@ -42,7 +42,8 @@ extern const struct fields gate_ok_fields;     /* no struct */
 extern const struct fields gate_report_fields; /* struct gate_report */
 extern const struct fields gate_error_fields;  /* struct gate_word */
 /* For the journal: an event's fields, behind tag and version, are an item of the report's. */
-extern const struct fields gate_event_fields; /* struct gate_event */
+extern const struct fields gate_event_fields;	/* struct gate_event */
+extern const struct fields gate_request_fields; /* a part: struct net_event */
 #define GATE_EVENT_SKIP 2
 
 #endif

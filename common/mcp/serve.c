@@ -22,7 +22,7 @@
 #define TTL_MS 10000   /* grants, and with them the list, may change at any time */
 
 /* Replies to one array of the old revisions, sent as one when the last is there. */
-struct batch {
+struct call_batch {
 	json_t *replies;
 	size_t pending;
 };
@@ -31,7 +31,7 @@ struct batch {
 struct job {
 	json_t *id, *params, *token; /* token NULL: no progress is wanted */
 	enum mcp_rev rev;
-	struct batch *batch; /* or NULL */
+	struct call_batch *batch; /* or NULL */
 	bool cancelled;
 	int cancel_read, cancel_write; /* closing the write end cancels; -1 while it waits */
 	int64_t begun, told;	       /* CLOCK_MONOTONIC ms */
@@ -57,7 +57,7 @@ struct mcp_server {
 /* ---- replies ------------------------------------------------------------------------------- */
 
 /* Takes m over; NULL: this one gets no reply. */
-static void reply(struct mcp_server *s, struct batch *b, json_t *m)
+static void reply(struct mcp_server *s, struct call_batch *b, json_t *m)
 {
 	if (!b && m)
 		lines_send(&s->lines, m);
@@ -77,13 +77,13 @@ static void reply(struct mcp_server *s, struct batch *b, json_t *m)
 }
 
 static void reply_error(
-	struct mcp_server *s, struct batch *b, const json_t *id, const struct mcp_error *me)
+	struct mcp_server *s, struct call_batch *b, const json_t *id, const struct mcp_error *me)
 {
 	reply(s, b, mcp_error_message(id, me));
 }
 
 static void refuse(
-	struct mcp_server *s, struct batch *b, const json_t *id, int code, const char *text)
+	struct mcp_server *s, struct call_batch *b, const json_t *id, int code, const char *text)
 {
 	MCP_ERROR_AUTO me = {0};
 	mcp_fail(&me, code, NULL, "%s", text);
@@ -122,8 +122,8 @@ static bool enqueue(struct mcp_server *s, struct job *j)
 	return room;
 }
 
-static void add_job(
-	struct mcp_server *s, enum mcp_rev rev, const json_t *id, json_t *params, struct batch *b)
+static void add_job(struct mcp_server *s, enum mcp_rev rev, const json_t *id, json_t *params,
+	struct call_batch *b)
 {
 	struct job *j = calloc(1, sizeof *j);
 	if (!j) {
@@ -344,7 +344,7 @@ static void listen_to(struct mcp_server *s, const json_t *id, const json_t *para
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static void answer(struct mcp_server *s, enum mcp_rev rev, const char *name, const json_t *id,
-	json_t *params, struct batch *b)
+	json_t *params, struct call_batch *b)
 {
 	MCP_ERROR_AUTO me = {0};
 	const struct method *m = find_method(name, rev);
@@ -363,8 +363,8 @@ static bool says_revision(const json_t *params)
 		       "io.modelcontextprotocol/protocolVersion") != NULL;
 }
 
-static void on_request(
-	struct mcp_server *s, const char *name, const json_t *id, json_t *params, struct batch *b)
+static void on_request(struct mcp_server *s, const char *name, const json_t *id, json_t *params,
+	struct call_batch *b)
 {
 	MCP_ERROR_AUTO me = {0};
 	enum mcp_rev rev;
@@ -385,7 +385,7 @@ static void on_request(
 	}
 }
 
-static void on_message(struct mcp_server *s, json_t *m, struct batch *b)
+static void on_message(struct mcp_server *s, json_t *m, struct call_batch *b)
 {
 	json_t *id = json_object_get(m, "id"), *params = json_object_get(m, "params");
 	const char *version = json_string_value(json_object_get(m, "jsonrpc"));
@@ -413,9 +413,9 @@ static void on_batch(struct mcp_server *s, json_t *list)
 	size_t i, n = json_array_size(list);
 	json_t *m;
 	bool known = s->settled == MCP_2024_11_05 || s->settled == MCP_2025_03_26;
-	struct batch *b = known && n && n <= BATCH_MAX ? calloc(1, sizeof *b) : NULL;
+	struct call_batch *b = known && n && n <= BATCH_MAX ? calloc(1, sizeof *b) : NULL;
 	if (b)
-		*b = (struct batch){json_array(), n};
+		*b = (struct call_batch){json_array(), n};
 	if (!b || !b->replies) {
 		free(b);
 		refuse(s, NULL, NULL, MCP_INVALID_REQUEST,

@@ -61,7 +61,7 @@ int asked_args(
 	return 0;
 }
 
-static int read_call(json_t *call, struct run_request *rq, struct buf *input, struct err *e)
+int asked_call(json_t *call, struct run_request *rq, struct buf *input, struct err *e)
 {
 	const char *key;
 	json_t *value;
@@ -85,7 +85,7 @@ int asked_line(const char *line, size_t n, json_t **call, struct run_request *rq
 	struct err *e)
 {
 	*call = json_parse("call", line, n, e);
-	if (*call && read_call(*call, rq, input, e) == 0)
+	if (*call && asked_call(*call, rq, input, e) == 0)
 		return 0;
 	return err_hint(e, "a call is one line: {\"tool\": \"NAME\", \"input\": {...}}");
 }

@@ -267,13 +267,26 @@ static void finish_log(struct going *g)
 		buf_addf(log, "evctl: %s\n", g->leaks.v[i]);
 }
 
+static int keep(struct going *g, struct run_end *end, struct err *e)
+{
+	const struct run_sink *to = g->r->sink;
+	if (!to)
+		return run_finish(g->r->st, g->out->id, end, e);
+	int r = to->keep(to->ctx, g->out->id, g->started, end, e);
+	json_decref(end->detail);
+	end->detail = NULL;
+	if (r < 0)
+		end->status = RUN_FAILED;
+	return r;
+}
+
 /* What cannot be recorded has failed, whatever it was: it is reported by its id and no more. */
 static int record(struct going *g, struct run_end *end)
 {
 	const struct run_hooks *h = &g->rq->hooks;
 	struct err e = {0};
 	BUF_AUTO text = {0};
-	int r = run_finish(g->r->st, g->out->id, end, &e);
+	int r = keep(g, end, &e);
 	if (r < 0 && h->note && !g->r->buyer) {
 		buf_addf(&text, "run %s could not be recorded: %s", g->out->id, e.msg);
 		h->note(h->ctx, buf_str(&text));

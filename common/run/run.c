@@ -99,6 +99,7 @@ int runner_open(struct runner **out, struct state *st, const struct run_who *who
 		return err_set(e, ERR_FAIL, "out of memory");
 	r->st = st;
 	r->warm = who->warm;
+	r->sink = who->sink;
 	r->buyer = dup_or_null(who->buyer);
 	r->session = dup_or_null(who->session);
 	if (open_view(r, who, e) < 0 || !(r->share = paths_share(e)) ||
@@ -147,9 +148,9 @@ bool runner_holds_source(struct runner *r, const void *p, size_t n)
 /* ---- before the call ----------------------------------------------------------------------- */
 
 static const struct manifest_tool *find_tool(
-	const struct runner *r, const char *name, struct err *e)
+	const struct expert_view *v, const char *name, struct err *e)
 {
-	const struct manifest *m = &r->view.m;
+	const struct manifest *m = &v->m;
 	const struct manifest_tool *t = manifest_tool(m, name);
 	STRV_AUTO names = {0};
 	for (size_t i = 0; !t && i < m->ntools; i++)
@@ -158,8 +159,8 @@ static const struct manifest_tool *find_tool(
 		return t;
 	const char *near = nearest_word(name, (const char *const *)names.v);
 	STR_AUTO all = strv_join(&names, ", ");
-	int version = r->view.version;
-	err_set(e, ERR_NOTFOUND, "expert '%s' has no tool '%.64s'", r->view.name, name);
+	int version = v->version;
+	err_set(e, ERR_NOTFOUND, "expert '%s' has no tool '%.64s'", v->name, name);
 	if (near)
 		err_hint(e, "did you mean '%s'?", near);
 	else if (version == EXPERT_DRAFT)
@@ -170,23 +171,32 @@ static const struct manifest_tool *find_tool(
 	return NULL;
 }
 
-static int check_input(struct going *g, struct err *e)
+static int check_input(const struct expert_view *v, const struct manifest_tool *tool,
+	const char *input, size_t n, struct err *e)
 {
-	g->input = g->rq->input ? g->rq->input : "{}";
-	g->ninput = g->rq->input ? g->rq->ninput : 2;
-	if (g->ninput > MB(LIMIT_INPUT_MB))
+	if (n > MB(LIMIT_INPUT_MB))
 		return err_set(e, ERR_USAGE, "the input is over %zu bytes", MB(LIMIT_INPUT_MB));
-	JSON_AUTO value = json_parse("input", g->input, g->ninput, e);
+	JSON_AUTO value = json_parse("input", input, n, e);
 	if (!value)
 		return err_hint(e, "give one JSON object, such as '{\"month\": \"2026-01\"}'");
 	if (!json_is_object(value)) {
 		err_set(e, ERR_USAGE, "the input is not a JSON object");
 		return err_hint(e, "give one JSON object, such as '{\"month\": \"2026-01\"}'");
 	}
-	if (!g->tool->input || schema_validate(g->tool->input, value, e) == 0)
+	if (!tool->input || schema_validate(tool->input, value, e) == 0)
 		return 0;
-	return err_hint(
-		e, "what '%s' takes: evctl-expert listing %s", g->tool->name, g->r->view.name);
+	return err_hint(e, "what '%s' takes: evctl-expert listing %s", tool->name, v->name);
+}
+
+const struct manifest_tool *run_check(
+	const struct expert_view *v, struct run_request *rq, struct err *e)
+{
+	const struct manifest_tool *t = find_tool(v, rq->tool, e);
+	if (!rq->input) {
+		rq->input = "{}";
+		rq->ninput = 2;
+	}
+	return t && check_input(v, t, rq->input, rq->ninput, e) == 0 ? t : NULL;
 }
 
 /* Bindings and payers are those of this moment, also in a session's later calls. */
@@ -209,21 +219,32 @@ static void find_needs(struct expert_view *v, const char *tool, struct verify_ne
 	verify_reads_for_tool(v, tool, needs, &quiet);
 }
 
-/* Keys that a buyer was to bring and that this tool cannot do without, into out->missing. */
-static void find_missing(struct going *g)
+/* Keys that a buyer was to bring and that this tool cannot do without, into missing. */
+static void find_missing(
+	struct expert_view *v, const struct key_plan *plan, const char *tool, struct strv *missing)
 {
 	VERIFY_NEEDS_AUTO needs = {0};
 	bool any = false;
-	for (size_t i = 0; i < g->plan.n; i++)
-		any |= g->plan.v[i].buyer_pays && !g->plan.v[i].there;
+	for (size_t i = 0; i < plan->n; i++)
+		any |= plan->v[i].buyer_pays && !plan->v[i].there;
 	if (any)
-		find_needs(&g->r->view, g->tool->name, &needs);
+		find_needs(v, tool, &needs);
 	for (size_t i = 0; i < needs.required.n; i++) {
-		const struct key_want *w = key_plan_find(&g->plan, needs.required.v[i]);
+		const struct key_want *w = key_plan_find(plan, needs.required.v[i]);
 		if (w && w->buyer_pays && !w->there)
-			strv_add(&g->out->missing, w->name);
+			strv_add(missing, w->name);
 	}
-	strv_sort(&g->out->missing);
+	strv_sort(missing);
+}
+
+int run_missing(struct state *st, struct expert_view *v, const char *buyer, const char *tool,
+	struct strv *missing, struct err *e)
+{
+	KEY_PLAN_AUTO plan = {0};
+	if (key_plan_make(st, v, buyer, &plan, e) < 0)
+		return -1;
+	find_missing(v, &plan, tool, missing);
+	return missing->failed ? err_set(e, ERR_FAIL, "out of memory") : 0;
 }
 
 /* What the builder should know before the code fails over it; buyers are told no names. */
@@ -397,6 +418,11 @@ static int begin(struct going *g, struct err *e)
 		.version = g->r->view.version,
 		.buyer = g->r->buyer,
 		.session = g->r->session};
+	if (g->r->sink) {
+		seal_random_id(g->out->id, 'r');
+		g->started = clock_real_ms();
+		return 0;
+	}
 	return run_begin(g->r->st, &start, g->out->id, e);
 }
 
@@ -420,7 +446,7 @@ static int carry_out(struct going *g, struct err *e)
 		done = make_call(g, e);
 	if (done == 0)
 		finish_call(g);
-	else
+	else if (!g->r->sink)
 		run_forget(g->r->st, g->out->id, &quiet);
 	return done;
 }
@@ -449,7 +475,7 @@ static int call_with(struct going *g, struct err *e)
 	EXPERT_VIEW_AUTO fresh = {0};
 	if (hosts_now(g, &fresh, e) < 0)
 		return -1;
-	find_missing(g);
+	find_missing(&g->r->view, &g->plan, g->tool->name, &g->out->missing);
 	if (g->out->missing.n) {
 		if (begin(g, e) < 0)
 			return -1;
@@ -470,9 +496,12 @@ int runner_call(
 		.session = r->session,
 		.version = r->view.version};
 	g.reply.outputs = -1;
-	g.tool = find_tool(r, rq->tool, e);
-	if (!g.tool || check_input(&g, e) < 0)
+	struct run_request asked = *rq;
+	g.tool = run_check(&r->view, &asked, e);
+	if (!g.tool)
 		return -1;
+	g.input = asked.input;
+	g.ninput = asked.ninput;
 	bool shorter = rq->timeout_ms > 0 && rq->timeout_ms < g.tool->timeout_ms;
 	g.timeout_ms = shorter ? rq->timeout_ms : g.tool->timeout_ms;
 	int done = call_with(&g, e);

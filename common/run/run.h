@@ -14,12 +14,20 @@
 #include "state/expert.h"
 #include "state/run_record.h"
 
+/* Takes what a run came to in place of the state's record of it: -1, it could not be kept. */
+struct run_sink {
+	int (*keep)(void *ctx, const char *id, int64_t started, const struct run_end *end,
+		struct err *e);
+	void *ctx;
+};
+
 struct run_who {
 	const char *expert;
 	const char *buyer;   /* NULL: the builder */
 	int version;	     /* N, or one of EXPERT_*; of a session: EXPERT_DEFAULT takes its own */
 	const char *session; /* join this one; NULL: a sandbox of this runner's own */
 	bool warm;	     /* more than one call will come (without a session) */
+	const struct run_sink *sink; /* NULL: runs are recorded in the state */
 };
 
 struct run_hooks {
@@ -84,6 +92,17 @@ const struct expert_view *runner_view(const struct runner *r);
 int runner_call(
 	struct runner *r, const struct run_request *rq, struct run_outcome *out, struct err *e);
 void run_outcome_free(struct run_outcome *o);
+
+/*
+ * The tool that is asked for, where what is asked fits it; an input that is not given becomes {}.
+ * NULL: ERR_NOTFOUND, ERR_USAGE.
+ */
+const struct manifest_tool *run_check(
+	const struct expert_view *v, struct run_request *rq, struct err *e);
+
+/* Keys that a buyer would have to bring for a call of the tool, and has not; appended. */
+int run_missing(struct state *st, struct expert_view *v, const char *buyer, const char *tool,
+	struct strv *missing, struct err *e);
 
 /* The envelope of `-o json`: one line of JSON without its newline. */
 void run_envelope(const struct run_outcome *o, struct buf *b);

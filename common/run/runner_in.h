@@ -15,8 +15,9 @@ struct runner {
 	struct expert_view view;
 	char *buyer, *session;
 	bool warm;
-	struct source *source; /* NULL: not yet */
-	struct room *room;     /* NULL: not yet */
+	const struct run_sink *sink; /* NULL: the state's record */
+	struct source *source;	     /* NULL: not yet */
+	struct room *room;	     /* NULL: not yet */
 	char *share, *egress;
 };
 
@@ -38,6 +39,7 @@ struct going {
 	struct leak_stream live; /* scrubs the log that is streamed */
 	struct room_reply reply;
 	int64_t begun, opened, called, over; /* CLOCK_MONOTONIC ms */
+	int64_t started;		     /* CLOCK_REALTIME ms; for a sink */
 	const char *reason;		     /* for the owner; static, or NULL */
 	const char *limit;
 	struct strv leaks; /* for the owner: what held which key */

@@ -337,9 +337,12 @@ int backup_check_idle(struct db *db, struct err *e)
 			    : "SELECT kind || ' ' || id, " OWNER_COLUMNS " FROM owner_view",
 		"");
 	int r = owners_find(q, true, &users, e);
+	if (r == 0 && version >= 3)
+		r = db_texts(db, e, &users,
+			"SELECT 'batch ' || id FROM batches WHERE ended IS NULL", "");
 	if (r < 0 || users.n == 0)
 		return r;
 	STR_AUTO all = strv_join(&users, ", ");
 	err_set(e, ERR_CONFLICT, "the state is in use: %s", all ? all : "");
-	return err_hint(e, "evctl-session end ID, and let runs end");
+	return err_hint(e, "evctl-session end ID, evctl-batch cancel ID, and let runs end");
 }

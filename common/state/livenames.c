@@ -51,6 +51,9 @@ static const char *sql_of(enum name_kind kind, const char *prefix)
 		return "SELECT s.id, x.name FROM sessions s JOIN experts x ON x.id = s.expert "
 		       "WHERE s.ended IS NULL AND s.id >= ?1 AND s.id < ?2 ORDER BY s.id LIMIT "
 		       "1000";
+	case NAME_BATCH:
+		return "SELECT id, expert || ' ' || status FROM batches WHERE id >= ?1 AND id < ?2 "
+		       "ORDER BY started DESC, id LIMIT 1000";
 	case NAME_CONNECTION:
 		return "SELECT name, env FROM connections WHERE name >= ?1 AND name < ?2 "
 		       "ORDER BY name LIMIT 1000";

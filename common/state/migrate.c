@@ -15,6 +15,17 @@ static const struct migration all_steps[] = {
 	    "ALTER TABLE runs ADD COLUMN pid_space TEXT NOT NULL DEFAULT '';"
 	    "ALTER TABLE events ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;"
 	    "CREATE INDEX runs_session ON runs (session, started) WHERE session IS NOT NULL"},
+	{3, "ALTER TABLE runs ADD COLUMN batch TEXT;"
+	    "ALTER TABLE runs ADD COLUMN call INTEGER;"
+	    "ALTER TABLE runs ADD COLUMN node TEXT;"
+	    "CREATE TABLE nodes ( id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, public_key BLOB NOT NULL, added INTEGER NOT NULL, expires INTEGER ) STRICT;"
+	    "CREATE TABLE batches ( id TEXT PRIMARY KEY, expert TEXT NOT NULL, version INTEGER NOT NULL, buyer TEXT, engine TEXT NOT NULL, spool TEXT NOT NULL, settings TEXT NOT NULL, public_key BLOB NOT NULL, calls INTEGER NOT NULL, status TEXT NOT NULL, started INTEGER NOT NULL, expires INTEGER NOT NULL, ended INTEGER ) STRICT;"
+	    "CREATE INDEX batches_live ON batches (id) WHERE ended IS NULL;"
+	    "CREATE TABLE batch_calls ( batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, call INTEGER NOT NULL, tool TEXT, name TEXT, code INTEGER, part INTEGER, place INTEGER, PRIMARY KEY (batch, call) ) STRICT, WITHOUT ROWID;"
+	    "CREATE TABLE batch_chunks ( batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, chunk INTEGER NOT NULL, attempt INTEGER NOT NULL, calls TEXT NOT NULL, job TEXT, status TEXT NOT NULL, PRIMARY KEY (batch, chunk) ) STRICT, WITHOUT ROWID;"
+	    "CREATE TABLE batch_streams ( batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, name TEXT NOT NULL, node TEXT, frames INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0, refused TEXT, PRIMARY KEY (batch, name) ) STRICT, WITHOUT ROWID;"
+	    "CREATE TABLE batch_parts ( id INTEGER PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, lines BLOB NOT NULL ) STRICT;"
+	    "CREATE INDEX batch_parts_batch ON batch_parts (batch)"},
 };
 
 /* Copies by a connection of its own: the caller holds the write lock, so nothing can slip past. */

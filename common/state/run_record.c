@@ -51,6 +51,13 @@ int run_begin(struct state *st, const struct run_start *s, char id[17], struct e
 	return r;
 }
 
+static int put_sealed(struct state *st, const char *id, const void *log, size_t nlog,
+	const void *input, size_t ninput, struct err *e)
+{
+	return db_exec(st->db, e, "INSERT INTO logs (run, log, input) VALUES (?, ?, ?)", "sbb", id,
+		log, nlog, input, ninput);
+}
+
 static int put_log(struct state *st, const char *id, const struct run_end *end, struct err *e)
 {
 	BUF_AUTO log = {0};
@@ -60,8 +67,7 @@ static int put_log(struct state *st, const char *id, const struct run_end *end, 
 		seal_record(st->public_key, &(struct seal_id){"inputs", 0, id, 1}, end->input,
 			end->ninput, &input, e) < 0)
 		return -1;
-	return db_exec(st->db, e, "INSERT INTO logs (run, log, input) VALUES (?, ?, ?)", "sbb", id,
-		(const void *)log.data, log.len, (const void *)input.data, input.len);
+	return put_sealed(st, id, log.data, log.len, input.data, input.len, e);
 }
 
 static int put_artifacts(struct state *st, const char *id, const struct run_end *end,
@@ -183,6 +189,61 @@ int run_finish(struct state *st, const char *id, struct run_end *end, struct err
 	json_decref(end->detail);
 	end->detail = NULL;
 	return r;
+}
+
+/* ---- runs that were recorded elsewhere ----------------------------------------------------- */
+
+/* 1: there is that very run already. */
+static int is_known(
+	struct state *st, const struct run_came *c, const struct run_end *end, struct err *e)
+{
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT batch IS ?2 AND call IS ?3 AND started = ?4 AND ms IS ?5 AND status = ?6 "
+		"FROM runs WHERE id = ?1",
+		"ssiiis", c->id, c->batch, c->call, c->started, end->ms,
+		run_status_word(end->status));
+	int r = query_step(q, e);
+	if (r <= 0 || col_int(q, 0))
+		return r;
+	return err_set(e, ERR_CONFLICT, "there is another run '%s'", c->id);
+}
+
+static int put_objects(
+	struct state *st, const struct run_came *c, const struct run_end *end, struct err *e)
+{
+	struct object *objects = calloc(end->nartifacts + 1, sizeof *objects);
+	int r = objects ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; r == 0 && i < end->nartifacts; i++)
+		r = objects_stage(st, end->artifacts[i].data, end->artifacts[i].n, &objects[i], e);
+	if (r == 0)
+		r = put_artifacts(st, c->id, end, objects, e);
+	for (size_t i = 0; objects && i < end->nartifacts; i++)
+		objects_drop(st, &objects[i]);
+	free(objects);
+	return r;
+}
+
+int run_import(struct state *st, const struct run_came *c, const struct run_end *end, struct err *e)
+{
+	BUF_AUTO detail = {0};
+	int known = is_known(st, c, end, e);
+	if (known)
+		return known < 0 ? -1 : 0;
+	if (end->detail)
+		json_to_buf(end->detail, &detail);
+	if (db_exec(st->db, e,
+		    "INSERT INTO runs (id, expert, version, tool, buyer, status, reason, pid, "
+		    "pid_start, started, ended, ms, detail, batch, call, node) "
+		    "VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)",
+		    "ssissssiiissis", c->id, c->start.expert, (int64_t)c->start.version,
+		    c->start.tool, c->start.buyer, run_status_word(end->status), end->reason,
+		    c->started, c->started + end->ms, end->ms,
+		    end->detail ? buf_str(&detail) : NULL, c->batch, c->call, c->node) < 0 ||
+		put_objects(st, c, end, e) < 0 || put_withheld(st, c->id, end, e) < 0 ||
+		put_events(st, c->id, end, e) < 0 ||
+		put_sealed(st, c->id, end->log, end->nlog, end->input, end->ninput, e) < 0)
+		return -1;
+	return 1;
 }
 
 int run_forget(struct state *st, const char *id, struct err *e)

@@ -69,6 +69,19 @@ int run_begin(struct state *st, const struct run_start *s, char id[17], struct e
  * *end too; it is recorded as such, with its log and the reason, where that much can be written.
  */
 int run_finish(struct state *st, const char *id, struct run_end *end, struct err *e);
+/* A run of a batch, which was recorded elsewhere: its log and input are sealed already. */
+struct run_came {
+	const char *id;
+	struct run_start start;
+	const char *batch, *node;
+	int64_t call, started;
+};
+/*
+ * Within a transaction: 1 it is a new one, 0 it is known and the same. ERR_CONFLICT: another run
+ * has that id.
+ */
+int run_import(
+	struct state *st, const struct run_came *c, const struct run_end *end, struct err *e);
 /* Nothing was run after all: as if it had never begun. */
 int run_forget(struct state *st, const char *id, struct err *e);
 /* Ends, with a reason, what died without doing so: runs, and then orphaned objects. */

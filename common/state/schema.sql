@@ -1,4 +1,4 @@
--- The state file, version 2. Embedded into the programs at build time (state/db.c).
+-- The state file, version 3. Embedded into the programs at build time (state/db.c).
 -- Times are milliseconds since the epoch, UTC. Sealed columns hold state/seal.h records.
 CREATE TABLE meta (
 	key TEXT PRIMARY KEY,
@@ -172,7 +172,10 @@ CREATE TABLE runs (
 	started INTEGER NOT NULL,
 	ended INTEGER,
 	ms INTEGER,
-	detail TEXT                          -- JSON: limits, phases, egress summary
+	detail TEXT,                         -- JSON: limits, phases, egress summary
+	batch TEXT,                          -- of a batch's: which, which call of it, and where it ran
+	call INTEGER,
+	node TEXT
 ) STRICT;
 CREATE INDEX runs_started ON runs (started);
 CREATE INDEX runs_running ON runs (status) WHERE status = 'running';
@@ -222,6 +225,71 @@ CREATE TABLE events (
 	counted INTEGER NOT NULL DEFAULT 0   -- more than 0: stands for so many requests of a shape
 ) STRICT;
 CREATE INDEX events_run ON events (run);
+
+-- Machines that batches may be sealed to.
+CREATE TABLE nodes (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	public_key BLOB NOT NULL,            -- not sealed
+	added INTEGER NOT NULL,
+	expires INTEGER
+) STRICT;
+
+CREATE TABLE batches (
+	id TEXT PRIMARY KEY,
+	expert TEXT NOT NULL,
+	version INTEGER NOT NULL,            -- 0 is the draft
+	buyer TEXT,
+	engine TEXT NOT NULL,
+	spool TEXT NOT NULL,
+	settings TEXT NOT NULL,              -- JSON: what start was told
+	public_key BLOB NOT NULL,            -- the bundle's; not sealed
+	calls INTEGER NOT NULL,
+	status TEXT NOT NULL,                -- running, ok, failed, stopped, cancelled
+	started INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	ended INTEGER
+) STRICT;
+CREATE INDEX batches_live ON batches (id) WHERE ended IS NULL;
+
+CREATE TABLE batch_calls (
+	batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+	call INTEGER NOT NULL,               -- from 0, as in the file of calls
+	tool TEXT,                           -- NULL: the line was no call
+	name TEXT,                           -- JSON: the call's own "id"
+	code INTEGER,                        -- exit code; NULL: no answer yet
+	part INTEGER,                        -- batch_parts.id, and the answer's place in there
+	place INTEGER,
+	PRIMARY KEY (batch, call)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE batch_chunks (
+	batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+	chunk INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	calls TEXT NOT NULL,                 -- "0-99,105"
+	job TEXT,                            -- what the engine calls it
+	status TEXT NOT NULL,                -- waiting, out, done, lost
+	PRIMARY KEY (batch, chunk)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE batch_streams (
+	batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+	name TEXT NOT NULL,                  -- of the file in out/
+	node TEXT,
+	frames INTEGER NOT NULL DEFAULT 0,   -- that were taken
+	final INTEGER NOT NULL DEFAULT 0,
+	refused TEXT,                        -- why no more is taken
+	PRIMARY KEY (batch, name)
+) STRICT, WITHOUT ROWID;
+
+-- The answers' lines, as many together as came together.
+CREATE TABLE batch_parts (
+	id INTEGER PRIMARY KEY,
+	batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE,
+	lines BLOB NOT NULL                  -- sealed
+) STRICT;
+CREATE INDEX batch_parts_batch ON batch_parts (batch);
 
 CREATE TABLE audit (
 	seq INTEGER PRIMARY KEY,

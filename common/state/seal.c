@@ -168,6 +168,101 @@ int seal_again(const struct secret *private_key, const unsigned char to[SEAL_KEY
 	return r < 0 ? err_set(e, ERR_FAIL, "cannot seal a record to the new key") : 0;
 }
 
+/* ---- between two keys, and in order -------------------------------------------------------- */
+
+_Static_assert(SEAL_BOX_MORE == crypto_box_NONCEBYTES + crypto_box_MACBYTES, "");
+_Static_assert(SEAL_STREAM_HEAD == crypto_secretstream_xchacha20poly1305_HEADERBYTES, "");
+_Static_assert(SEAL_STREAM_MORE == crypto_secretstream_xchacha20poly1305_ABYTES, "");
+_Static_assert(
+	sizeof(struct seal_stream) >= sizeof(crypto_secretstream_xchacha20poly1305_state), "");
+
+int seal_box(const struct secret *from, const unsigned char to[SEAL_KEY_BYTES], const void *p,
+	size_t n, struct buf *out, struct err *e)
+{
+	if (buf_reserve(out, n + SEAL_BOX_MORE) < 0)
+		return err_set(e, ERR_FAIL, "out of memory");
+	unsigned char *at = (unsigned char *)out->data + out->len;
+	randombytes_buf(at, crypto_box_NONCEBYTES);
+	if (crypto_box_easy(at + crypto_box_NONCEBYTES, p, n, at, to,
+		    (const unsigned char *)from->data) < 0)
+		return err_set(e, ERR_KEY, "a public key is damaged");
+	out->len += n + SEAL_BOX_MORE;
+	return 0;
+}
+
+int seal_box_open(const struct secret *to, const unsigned char from[SEAL_KEY_BYTES],
+	const void *box, size_t n, struct secret *out, struct err *e)
+{
+	const unsigned char *at = box;
+	if (n < SEAL_BOX_MORE)
+		return err_set(e, ERR_STATE, "a sealed message is cut short");
+	if (secret_alloc(out, n - SEAL_BOX_MORE, e) < 0)
+		return -1;
+	if (crypto_box_open_easy((unsigned char *)out->data, at + crypto_box_NONCEBYTES,
+		    n - crypto_box_NONCEBYTES, at, from, (const unsigned char *)to->data) == 0)
+		return 0;
+	secret_free(out);
+	return err_set(e, ERR_STATE, "a sealed message is not from whom it says, or damaged");
+}
+
+static crypto_secretstream_xchacha20poly1305_state *stream_state(struct seal_stream *s)
+{
+	return (void *)s->state;
+}
+
+int seal_stream_begin(struct seal_stream *s, const unsigned char key[SEAL_KEY_BYTES],
+	unsigned char head[SEAL_STREAM_HEAD], struct err *e)
+{
+	if (crypto_secretstream_xchacha20poly1305_init_push(stream_state(s), head, key) == 0)
+		return 0;
+	return err_set(e, ERR_FAIL, "cannot begin a stream");
+}
+
+int seal_stream_add(
+	struct seal_stream *s, const void *p, size_t n, bool last, struct buf *out, struct err *e)
+{
+	unsigned long long len = 0;
+	if (buf_reserve(out, n + SEAL_STREAM_MORE) < 0)
+		return err_set(e, ERR_FAIL, "out of memory");
+	crypto_secretstream_xchacha20poly1305_push(stream_state(s),
+		(unsigned char *)out->data + out->len, &len, p, n, NULL, 0,
+		last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL : 0);
+	out->len += len;
+	return 0;
+}
+
+int seal_stream_open(struct seal_stream *s, const unsigned char key[SEAL_KEY_BYTES],
+	const unsigned char head[SEAL_STREAM_HEAD], struct err *e)
+{
+	if (crypto_secretstream_xchacha20poly1305_init_pull(stream_state(s), head, key) == 0)
+		return 0;
+	return err_set(e, ERR_STATE, "a stream's head is damaged");
+}
+
+int seal_stream_next(
+	struct seal_stream *s, const void *p, size_t n, bool *last, struct buf *out, struct err *e)
+{
+	unsigned long long len = 0;
+	unsigned char tag = 0;
+	buf_clear(out);
+	if (n < SEAL_STREAM_MORE)
+		return err_set(e, ERR_STATE, "a stream's message is cut short");
+	if (buf_reserve(out, n) < 0)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (crypto_secretstream_xchacha20poly1305_pull(
+		    stream_state(s), (unsigned char *)out->data, &len, &tag, p, n, NULL, 0) < 0)
+		return err_set(e, ERR_STATE, "a stream's message is damaged, or out of its place");
+	out->len = len;
+	out->data[len] = '\0';
+	*last = tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL;
+	return 0;
+}
+
+void seal_stream_wipe(struct seal_stream *s)
+{
+	sodium_memzero(s, sizeof *s);
+}
+
 /* ---- the private key's file ---------------------------------------------------------------- */
 
 #define SALT crypto_pwhash_SALTBYTES

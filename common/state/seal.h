@@ -55,6 +55,31 @@ int seal_open(const struct secret *private_key, const struct seal_id *id, const 
 int seal_again(const struct secret *private_key, const unsigned char to[SEAL_KEY_BYTES],
 	const void *record, size_t n, struct buf *out, struct err *e);
 
+/* From one key pair to another: only the two can make it or open it. Appends to out. */
+int seal_box(const struct secret *from, const unsigned char to[SEAL_KEY_BYTES], const void *p,
+	size_t n, struct buf *out, struct err *e);
+/* ERR_STATE where it is not what `from` sent to this key. */
+int seal_box_open(const struct secret *to, const unsigned char from[SEAL_KEY_BYTES],
+	const void *box, size_t n, struct secret *out, struct err *e);
+#define SEAL_BOX_MORE 40 /* bytes of a box beside what it holds */
+
+/* A stream of messages in an order of their own, the last of which is marked (secretstream). */
+#define SEAL_STREAM_HEAD 24
+#define SEAL_STREAM_MORE 17 /* bytes of a message beside what it holds */
+struct seal_stream {
+	_Alignas(16) unsigned char state[64];
+};
+int seal_stream_begin(struct seal_stream *s, const unsigned char key[SEAL_KEY_BYTES],
+	unsigned char head[SEAL_STREAM_HEAD], struct err *e);
+int seal_stream_add(
+	struct seal_stream *s, const void *p, size_t n, bool last, struct buf *out, struct err *e);
+int seal_stream_open(struct seal_stream *s, const unsigned char key[SEAL_KEY_BYTES],
+	const unsigned char head[SEAL_STREAM_HEAD], struct err *e);
+/* Fills out (cleared first). ERR_STATE: it is not the next message of this stream. */
+int seal_stream_next(
+	struct seal_stream *s, const void *p, size_t n, bool *last, struct buf *out, struct err *e);
+void seal_stream_wipe(struct seal_stream *s);
+
 /* The private key's file: one line of text; wrapped by a passphrase (Argon2id) or not. */
 int seal_key_to_text(const struct secret *private_key, const struct secret *passphrase,
 	struct secret *text, struct err *e);

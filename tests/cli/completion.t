@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tap import BIN, ROOT, UNDER_STRACE, T
 
-NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, CONN, VERSION, BUYER, WORD = range(14)
+NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, BATCH, CONN, VERSION, BUYER, WORD = range(15)
 NAMES = {
     CRED: ["API_KEY", "CRM_KEY"],
     HOST: ["*.w.example", "a.example", "a.example:8443", "b.example:9"],
@@ -19,6 +19,7 @@ NAMES = {
     RUN: ["r000000000000001", "r000000000000002"],
     ARTIFACT: ["a b.png", "leads.png", "sub/x.csv"],
     SESSION: ["s000000000000001"],
+    BATCH: ["b000000000000001"],
     CONN: ["images", "maps"],
     VERSION: ["1", "2"],
     BUYER: ["acme", "beta"],
@@ -33,6 +34,8 @@ INSERT INTO tools VALUES (1,'count-leads','Counts: leads
 and more'), (1,'chart-leads',''), (2,'other','');
 INSERT INTO snapshots (id, expert, version, manifest, code, reads, verdict, created) VALUES
   (1,1,1,'{}',x'00','[]','green',0), (2,1,2,'{}',x'00','[]','green',0), (3,2,7,'{}',x'00','[]','green',0);
+INSERT INTO batches (id, expert, version, engine, spool, settings, public_key, calls, status, started, expires) VALUES
+  ('b000000000000001','crm-helper',1,'local','/x','{}',x'00',1,'ok',1,1);
 INSERT INTO runs (id, expert, version, tool, status, pid, pid_start, started) VALUES
   ('r000000000000001','crm-helper',1,'count-leads','ok',1,1,1), ('r000000000000002','crm-helper',1,'count-leads','ok',1,1,2);
 INSERT INTO artifacts (run, name, bytes, type, inline, sha256, created) VALUES
@@ -73,7 +76,7 @@ INSERT INTO snapshots (expert, version, manifest, code, reads, verdict, created)
 """
 
 with T() as t:
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name != "evctl-egress")
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name not in ("evctl-egress", "evctl-task"))
     specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs}
     t.init()
     db = sqlite3.connect(t.home / "state.db")

@@ -23,7 +23,7 @@ def terminal(argv, env, columns):
 
 
 with T() as t:
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name != "evctl-egress")
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name not in ("evctl-egress", "evctl-task"))
     specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs}
     t.init()
     here = t.dir / "here"  # some of what is tried makes a state, or a key, where it stands

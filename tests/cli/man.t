@@ -12,6 +12,9 @@ from tap import BIN, ROOT, T, on_terminal
 TEXT = ROOT / "share/man/text"
 
 
+HELPERS = ("evctl-egress", "evctl-task")  # whom people have no use for
+
+
 def shown(path):
     """A page as it is read: no markup, no line breaks within."""
     raw = subprocess.run(["mandoc", "-Tutf8", "-Owidth=300", path], capture_output=True, text=True).stdout
@@ -23,10 +26,10 @@ with T() as t:
     pages = t.dir / "man"
     r = subprocess.run([ROOT / "share/man/build", BIN, TEXT, ROOT / "common/base/limits.h", pages], capture_output=True, text=True)
     t.ok(r.returncode == 0, "the pages are made", r.stderr)
-    specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs if p != "evctl-egress"}
+    specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs if p not in HELPERS}
     have = {p.name for p in pages.iterdir()}
     for p in programs:
-        t.ok(p + (".8" if p == "evctl-egress" else ".1") in have, f"{p} has a page", have)
+        t.ok(p + (".8" if p in HELPERS else ".1") in have, f"{p} has a page", have)
     t.ok({"evctl-contract.7", "evctl-reads.7", "expert.yaml.5"} <= have, "so have the contract and expert.yaml")
     stray = [p.stem for p in TEXT.glob("*.mdoc") if p.stem not in programs]
     t.ok(not stray, "no page is for a program that is none", stray)

@@ -152,7 +152,7 @@ def stage(t):
     return share
 
 
-PROGRAMS = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name != "evctl-egress")
+PROGRAMS = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in ("evctl-egress", "evctl-task"))
 
 with T() as t:
     t.init()
