@@ -610,12 +610,22 @@ static const char *explain(enum upstream_end end)
 	return "the host's answer is malformed or cut short";
 }
 
+/* Whether what may be sent twice died with a kept connection, which newer libcurls leave at that
+ * over HTTP/2. */
+static bool died_kept(const struct transfer *t, enum upstream_end end)
+{
+	return end == UPSTREAM_BROKEN && !t->once && !t->addr_accepted && !t->bad_head &&
+	       !t->head.len;
+}
+
 /* Over a kept connection, or else over a new one. 0/-1. */
 static int go(struct transfer *t, enum upstream_end *end)
 {
-	for (int tries = 0; tries == 0 || (tries == 1 && t->stale); tries++) {
-		long fresh = t->stale;
+	for (int tries = 0; tries == 0 || (tries == 1 && (t->stale || died_kept(t, *end)));
+		tries++) {
+		long fresh = tries;
 		t->stale = false;
+		t->why = NULL;
 		t->sendings = 0;
 		if (curl_easy_setopt(t->h->easy, CURLOPT_FRESH_CONNECT, fresh) != CURLE_OK ||
 			curl_multi_add_handle(t->h->multi, t->h->easy) != CURLM_OK)

@@ -184,10 +184,16 @@ def no_steal(box):
     """a call cannot wait for the next one's message: it has no end of that socket left"""
     code = '''
 import os, select, socket, threading, time
+def ours(fd):
+    # Newer ones of libffi keep their own file open.
+    try:
+        return not os.readlink('/proc/self/fd/%d' % fd).startswith('/usr/lib/')
+    except OSError:
+        return False
 def thief():
     def watch():
         while True:
-            for fd in range(3, 64):
+            for fd in filter(ours, range(3, 64)):
                 try:
                     data = os.read(fd, 1000)
                     if data: open('/scratch/stolen', 'ab').write(data)
@@ -199,9 +205,7 @@ def thief():
         watch()
     threading.Thread(target=watch, daemon=True).start()
     time.sleep(.2)
-    # Newer ones of libffi keep their own file open.
-    return [fd for fd in range(3, 64) if os.path.exists('/proc/self/fd/%d' % fd)
-            and not os.readlink('/proc/self/fd/%d' % fd).startswith('/usr/lib/')]
+    return [fd for fd in range(3, 64) if ours(fd)]
 def victim():
     return [len(EV_KEYS['A']), os.path.exists('/scratch/stolen')]
 '''
