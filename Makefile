@@ -36,7 +36,7 @@ UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c)
 
 .DELETE_ON_ERROR:
 .SECONDARY: $(PROGRAMS:%=$(O)/cmd/%.o) $(UNIT:.t=.o) $(TESTPROGS:=.o)
-.PHONY: dist deb test-deb test-vm test-roots
+.PHONY: dist deb image test-deb test-vm test-roots
 .PHONY: all demo check check-programs spellings bench install uninstall fmt lint sanitize fuzz clean deps deps-test
 
 all: $(BINS) $(O)/share.stamp $(O)/man.stamp
@@ -157,7 +157,7 @@ install: all
 	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man $(BASHDIR) $(ZSHDIR) $(FISHDIR)
 	install -s -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
 	install -s -m 755 $(HELPERS:%=$(O)/bin/%) $(LIBEXEC)
-	cp -R $(O)/share/evctl/cell share/demo share/ci $(SHARE)/evctl
+	cp -R $(O)/share/evctl/cell share/demo share/ci share/container $(SHARE)/evctl
 	chmod -R u=rwX,go=rX $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \
@@ -189,6 +189,11 @@ deb:
 	@share/install-deps build run package
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@SOURCE_DATE_EPOCH=$(EPOCH) packaging/deb $(O) $(VERSION)
+
+# A container's image, from a Debian made by debootstrap; no registry is asked. Needs root and a Debian mirror.
+image: deb
+	@share/install-deps package
+	packaging/image $(DEB) $(O)/image
 
 # In a Debian made for it: lintian's word, installed, run, removed. Needs root and a Debian mirror.
 test-deb: deb

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/proc.h"
+#include "sandbox/userns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -583,6 +584,12 @@ static _Noreturn void run_helper(const struct launch_helper *h)
 
 /* ---- the supervisor ---- */
 
+static int refused(int error, struct err *e)
+{
+	const char *mend = userns_mend(error);
+	return err_hint(e, "%s", *mend ? mend : "see what this machine allows: evctl doctor");
+}
+
 static int explain(const struct report *r, struct err *e)
 {
 	static const char *const doing[] = {
@@ -609,11 +616,12 @@ static int explain(const struct report *r, struct err *e)
 		return err_hint(e, "install it: apt-get install bubblewrap");
 	if (step == STEP_PROC)
 		return err_hint(e, "nothing may be mounted over parts of this system's /proc; in a "
-				   "container: --security-opt systempaths=unconfined");
+				   "container: --security-opt systempaths=unconfined, which podman "
+				   "calls unmask=ALL");
 	if (step == STEP_OVERLAY)
 		return err_hint(e, "Linux 5.11 or newer with overlayfs is needed, and nothing "
 				   "mounted below /usr/bin, /usr/lib and /usr/share");
-	return err_hint(e, "see what this machine allows: evctl doctor");
+	return refused(r->error, e);
 }
 
 /* Whether an id of the host can be had from inside a container. */
@@ -661,14 +669,7 @@ static int clone_failed(struct err *e)
 		err_wrap(e, "in the sandbox's control group");
 		return err_hint(e, "see what this machine allows: evctl doctor");
 	}
-	if (error == ENOSPC)
-		return err_hint(e, "raise it: sysctl user.max_user_namespaces=10000");
-	if (error == EPERM)
-		return err_hint(e,
-			"allow unprivileged user namespaces: sysctl "
-			"kernel.unprivileged_userns_clone=1, and an AppArmor profile with "
-			"'userns,' where that is required");
-	return err_hint(e, "see what this machine allows: evctl doctor");
+	return refused(error, e);
 }
 
 static int bwrap_missing(struct err *e)
@@ -949,4 +950,27 @@ void launch_close(struct launch *l)
 	fd_close(&l->shm);
 	fd_close(&l->sockets[0]);
 	fd_close(&l->sockets[1]);
+}
+
+/* ---- what doctor asks ---- */
+
+static int try_inside(void)
+{
+	static const char name[] = "sandbox";
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0 ||
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		setdomainname(name, sizeof name - 1) < 0)
+		return errno;
+	return 0;
+}
+
+int launch_try(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(try_inside());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return EAGAIN;
+	return WEXITSTATUS(status);
 }

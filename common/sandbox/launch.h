@@ -84,4 +84,7 @@ void launch_kill(struct launch *l);
 void launch_close(struct launch *l);
 void launch_drop_listeners(struct launch *l);
 
+/* Makes a user namespace, mounts and names in it, and lets it go. 0 or the errno. */
+int launch_try(void);
+
 #endif

@@ -4,8 +4,10 @@
 #include "base/file.h"
 #include "base/python.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/launch.h"
 #include "sandbox/mounts.h"
 #include "sandbox/plan.h"
+#include "sandbox/userns.h"
 #include "sandbox/sandbox.h"
 
 #include <dirent.h>
@@ -73,16 +75,6 @@ static void judge(struct probe_item *it, bool ok, const char *mend)
 	snprintf(it->mend, sizeof it->mend, "%.*s", (int)sizeof it->mend - 1, ok ? "" : mend);
 }
 
-/* The number in a file of /proc/sys, -1 where there is none. */
-static long setting(const char *path)
-{
-	BUF_AUTO b = {.limit = 64};
-	struct err ignored = {0};
-	if (file_read(path, &b, &ignored) < 0)
-		return -1;
-	return strtol(buf_str(&b), NULL, 10);
-}
-
 static void probe_kernel(struct sandbox_probe *p)
 {
 	struct probe_item *it = add(p, "kernel", PROBE_REQUIRED);
@@ -94,27 +86,20 @@ static void probe_kernel(struct sandbox_probe *p)
 	judge(it, major > 5 || (major == 5 && minor >= 11), "Linux 5.11 or newer is needed");
 }
 
+/* By making one: the switches that forbid it are many, and some are lifted for a single program. */
 static void probe_namespaces(struct sandbox_probe *p)
 {
 	struct probe_item *it = add(p, "user-namespaces", PROBE_REQUIRED);
-	long max = setting("/proc/sys/user/max_user_namespaces");
-	if (max == 0) {
-		found(it, "none allowed");
-		return judge(it, false, "sysctl -w user.max_user_namespaces=10000");
+	long max = userns_setting("/proc/sys/user/max_user_namespaces");
+	int error = launch_try();
+	if (error == 0) {
+		found(it, "up to %ld", max);
+		return judge(it, true, "");
 	}
-	if (geteuid() != 0 && setting("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
-		found(it, "for root only");
-		return judge(it, false, "sysctl -w kernel.unprivileged_userns_clone=1");
-	}
-	if (geteuid() != 0 &&
-		setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1) {
-		found(it, "restricted by AppArmor");
-		return judge(it, false,
-			"an AppArmor profile with 'userns,' for evctl's programs, or "
-			"sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
-	}
-	found(it, "up to %ld", max);
-	judge(it, true, "");
+	const char *mend =
+		max == 0 ? "sysctl -w user.max_user_namespaces=10000" : userns_mend(error);
+	found(it, max == 0 ? "none allowed" : "refused: %s", strerror(error));
+	judge(it, false, *mend ? mend : "allow unprivileged user namespaces");
 }
 
 /* The version that bwrap gives of itself; "" when it cannot be run. */

@@ -13,6 +13,19 @@ from tap import BIN, SANITIZED, T
 
 SHA = "ab" + "0123456789abcdef" * 3 + "01234567890123"
 
+# Runs a program without setdomainname(2), by a filter of its own.
+FILTERED = """
+import ctypes, os, platform, struct, sys
+libc = ctypes.CDLL(None)
+number = 171 if platform.machine() == "x86_64" else 162
+ops = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *op) for op in ops))
+program = struct.pack("HxxxxxxQ", len(ops), ctypes.addressof(text))
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0):
+    sys.exit("no filter")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
 with T() as t:
     def doctor(*more, **kw):
         return t.run("evctl-doctor", "-o", "json", *more, **kw)
@@ -230,6 +243,12 @@ with T() as t:
         x = type(r)(argv, subprocess.run(argv, capture_output=True, env=t.env))
         t.ok(x.code == 7 and {"user-namespaces", "sandbox"} <= bad(x) and
              "sysctl -w user.max_user_namespaces" in checks(x)["user-namespaces"]["mend"], "no user namespaces", x)
+        # As under a container's filter of system calls, which no file of /proc tells of: setdomainname is refused.
+        argv = [sys.executable, "-c", FILTERED, BIN / "evctl-doctor", "-o", "json"]
+        x = type(r)(argv, subprocess.run(argv, capture_output=True, env=t.env))
+        t.ok(x.code == 7 and {"user-namespaces", "sandbox"} <= bad(x) and all(
+            option in checks(x)[row]["mend"] for row in ("user-namespaces", "sandbox")
+            for option in ("seccomp=seccomp.json", "systempaths=unconfined")), "a container's filter: the two options", x)
         x = without('mount --bind "$EVCTL_HOME" "$EVCTL_HOME" && mount -o remount,bind,ro "$EVCTL_HOME"')
         t.ok(x.code == 7 and "state-writable" in bad(x) and "remount,rw" in checks(x)["state-writable"]["mend"] and
              "evctl doctor" not in checks(x).get("open", {"mend": ""})["mend"], "a state that is read-only", x)

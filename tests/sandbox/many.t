@@ -66,9 +66,10 @@ def places():
 
 
 def cgroups(pids):
-    """Control groups of evctl's whose maker is one of these processes."""
+    """Control groups of evctl's whose maker is one of these processes, of this process namespace."""
+    here = str(os.stat("/proc/self/ns/pid").st_ino)
     return [str(p) for p in Path("/sys/fs/cgroup").rglob("evctl*")
-            if p.is_dir() and any(part == str(pid) for pid in pids for part in p.name.split("-"))]
+            if p.is_dir() and here in p.name.split("-") and any(part == str(pid) for pid in pids for part in p.name.split("-"))]
 
 
 as_both(__file__)

@@ -60,6 +60,14 @@ def deny(syscall, argument=None):
 
 
 @test
+def container(box):
+    """under a container's filter of system calls the hint names the two options that lift what is in the way"""
+    for number in (171, 435):  # setdomainname, clone3
+        got = refused(box, box.prefix, preexec_fn=deny(number))
+        true('seccomp=seccomp.json' in got['hint'] and 'systempaths=unconfined' in got['hint'], got)
+
+
+@test
 def no_seccomp(box):
     """41: no seccomp: refused, with bubblewrap's words"""
     got = refused(box, box.prefix, preexec_fn=deny(157, 22))
