@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "run/deliver.h"
 #include "state/livenames.h"
+#include "state/node.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +163,9 @@ static int follow(struct invocation *in, struct state *st, const char *id, int j
 struct batch_start {
 	const char *calls, *results, *buyer, *engine, *spool, *outputs, *retry_status,
 		*max_failures;
-	int version, jobs, chunk, timeout, retry, expires;
+	struct strv node;
+	int version, jobs, chunk, timeout, retry, expires, settle;
+	bool detach;
 };
 
 /* "N", or "P%" of the calls: *percent says which. */
@@ -215,10 +218,22 @@ static FILE *open_calls(const char *path, struct err *e)
 static int prepare(struct invocation *in, struct state *st, char id[17], struct err *e)
 {
 	const struct batch_start *o = in->options;
+	const char *engine = o->engine ? o->engine : "local";
+	STRV_AUTO all = {0};
+	bool named = o->node.n || strcmp(engine, "slurm") != 0;
+	if (!named && node_names(st, &all, e) < 0)
+		return -1;
+	const struct strv *nodes = named ? &o->node : &all;
 	struct batch_order order = {.expert = arg(in, 0),
 		.buyer = o->buyer,
 		.version = o->version,
 		.calls_name = o->calls,
+		.engine = engine,
+		.nodes = (const char *const *)nodes->v,
+		.nnodes = nodes->n,
+		.engine_options = (const char *const *)in->args.v + 1,
+		.nengine_options = in->args.n - 1,
+		.settle_s = o->settle,
 		.spool = o->spool,
 		.jobs = o->jobs ? o->jobs : processors(),
 		.chunk = o->chunk,
@@ -232,6 +247,23 @@ static int prepare(struct invocation *in, struct state *st, char id[17], struct 
 	int r = batch_prepare(st, &order, id, e);
 	fclose(order.calls);
 	return r;
+}
+
+static const struct column end_columns[] = {{"BATCH", "batch"}, {NULL}};
+
+/* Whoever starts the tasks of an engine that is none is told how. */
+static int left_alone(struct invocation *in, struct state *st, const char *id, struct err *e)
+{
+	int64_t chunks;
+	STR_AUTO command = batch_command(st, id, &chunks, e);
+	if (!command)
+		return -1;
+	say_note(in, "on the nodes, for INDEX 0 to %lld: %s INDEX; then: evctl-batch wait %s",
+		(long long)chunks - 1, command, id);
+	return output_done(in, end_columns,
+		json_pack("{s:s,s:I,s:s}", "batch", id, "chunks", (json_int_t)chunks, "command",
+			command),
+		e, "%s", id);
 }
 
 static int do_start(struct invocation *in, struct err *e)
@@ -251,6 +283,8 @@ static int do_start(struct invocation *in, struct err *e)
 		return -1;
 	if (prepare(in, &st, id, e) < 0 || open_results(o->results, &results, e) < 0)
 		return -1;
+	if (o->detach || (o->engine && strcmp(o->engine, "none") == 0))
+		return left_alone(in, &st, id, e);
 	say_note(in, "batch %s", id);
 	int r = follow(in, &st, id, o->jobs, o->outputs, results, e);
 	return close_results(results, o->results, e) < 0 ? -1 : r;
@@ -311,8 +345,6 @@ static int do_results(struct invocation *in, struct err *e)
 	return batch_results(&st, arg(in, 0), o->failed, print_line, stdout, &code, e);
 }
 
-static const struct column end_columns[] = {{"BATCH", "batch"}, {NULL}};
-
 static int do_cancel(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
@@ -334,7 +366,8 @@ static int do_rm(struct invocation *in, struct err *e)
 		in, end_columns, json_pack("{s:s}", "batch", b.id), e, "removed %s", b.id);
 }
 
-static const struct arg_spec start_args[] = {{"E", NAME_EXPERT}, {NULL}};
+static const struct arg_spec start_args[] = {
+	{"E", NAME_EXPERT}, {"OPTION", NAME_NONE, .optional = true, .repeats = true}, {NULL}};
 static const struct arg_spec batch_args[] = {{"B", NAME_BATCH}, {NULL}};
 static const struct option_spec start_options[] = {
 	OPT_STR(struct batch_start, calls, "calls", "FILE",
@@ -344,12 +377,18 @@ static const struct option_spec start_options[] = {
 	OPT_STR(struct batch_start, buyer, "buyer", "B", "for this buyer", .kind = NAME_BUYER),
 	OPT_INT(struct batch_start, version, "version", "N", "run this published version",
 		EXPERT_DEFAULT, 1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
-	OPT_WORD(struct batch_start, engine, "engine", "WORD", "who starts its tasks", "local"),
+	OPT_WORD(struct batch_start, engine, "engine", "WORD", "who starts its tasks (local)",
+		"local|slurm|none"),
 	OPT_INT(struct batch_start, jobs, "jobs", "N",
 		"so many sandboxes at once (as many as processors)", 0, 1, LIMIT_JOBS,
 		.letter = 'j'),
 	OPT_STR(struct batch_start, spool, "spool", "DIR", "where its files are while it goes on",
 		.kind = NAME_DIR),
+	OPT_LIST(struct batch_start, node, "node", "NAME",
+		"seal it to this node (slurm: all of them)"),
+	OPT_FLAG(struct batch_start, detach, "detach", "only prepare it: evctl-batch wait goes on"),
+	OPT_INT(struct batch_start, settle, "settle", "S",
+		"what the engine has not had for so long is lost (60)", 60, 1, 86400),
 	OPT_INT(struct batch_start, chunk, "chunk", "N", "hand out so many calls at a time", 0, 1,
 		100000),
 	OPT_INT(struct batch_start, timeout, "timeout", "S",

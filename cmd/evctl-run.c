@@ -297,6 +297,7 @@ static int run_spread(
 		.buyer = who->buyer,
 		.version = who->version,
 		.calls_name = o->calls,
+		.engine = "local",
 		.jobs = o->jobs,
 		.timeout_s = o->timeout,
 		.max_failures = -1,

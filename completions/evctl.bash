@@ -63,5 +63,5 @@ _evctl_words() {
 }
 
 complete -o nosort -F _evctl evctl evctl-apply evctl-artifact evctl-batch evctl-bind evctl-conn evctl-cred \
-	evctl-doctor evctl-expert evctl-host evctl-log evctl-mcp evctl-run evctl-session evctl-state \
+	evctl-doctor evctl-expert evctl-host evctl-log evctl-mcp evctl-node evctl-run evctl-session evctl-state \
 	evctl-verify

@@ -16,11 +16,17 @@ struct batch_order {
 	int version;		    /* as in struct run_who */
 	FILE *calls;		    /* a line {"tool", "input", "id"?} each */
 	const char *calls_name;
-	const char *spool;	  /* NULL: in the state's directory */
-	int jobs;		  /* sessions at once */
-	int chunk;		  /* calls in a chunk; 0: as many as suit */
-	int timeout_s;		  /* of a call; 0: the tool's */
-	int retry;		  /* how often a call that was lost is tried again */
+	const char *engine;	  /* local, slurm, none */
+	const char *const *nodes; /* whom the bundle is sealed to; not of a local one */
+	size_t nnodes;
+	const char *const *engine_options; /* handed to the engine as they are */
+	size_t nengine_options;
+	int settle_s;	   /* what an engine has not had for so long, without an end, is lost */
+	const char *spool; /* NULL: in the state's directory, of a local one */
+	int jobs;	   /* sessions at once */
+	int chunk;	   /* calls in a chunk; 0: as many as suit */
+	int timeout_s;	   /* of a call; 0: the tool's */
+	int retry;	   /* how often a call that was lost is tried again */
 	const char *retry_status; /* "failed,timeout,limit": these too; NULL: none */
 	int64_t max_failures;	  /* stop beyond so many; -1: never */
 	bool max_percent;	  /* they are hundredths of the calls */
@@ -56,6 +62,8 @@ struct batch_hooks {
  */
 int batch_drive(struct state *st, const char *id, int jobs, const struct batch_hooks *h, int *code,
 	struct err *e);
+/* What does chunk INDEX, put after it, of a batch whose engine is none; and how many there are. */
+char *batch_command(struct state *st, const char *id, int64_t *chunks, struct err *e);
 /* Ends it: where a driver is at work it is told to, and waited for. */
 int batch_cancel(struct state *st, const char *id, struct err *e);
 /* The answers that are there, in order; failed: only those with another code than 0. */

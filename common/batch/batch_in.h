@@ -5,6 +5,8 @@
 #include "batch/batch.h"
 #include "batch/outcome.h"
 
+#include <signal.h>
+
 #define BATCH_STREAM_MAX 64 /* bytes of a stream's name */
 #define BATCH_OPEN (-1)	    /* the code of a call without an answer */
 
@@ -63,5 +65,49 @@ int inflow_lines(struct drive *d, bool all, struct err *e);
 /* A line of an error, in place of an envelope. */
 void inflow_error_line(const struct drive *d, int64_t call, const struct err *was, const char *kind,
 	struct buf *line);
+
+/* ---- drive.c ---- */
+
+/* What is left of a chunk that is over comes again, or is lost; in a transaction of its own. */
+int drive_leave_chunk(
+	struct drive *d, const struct batch_chunk *c, bool begun, bool whole, struct err *e);
+/* The chunk's calls without an answer; freed by the caller. */
+int drive_open_calls(const struct drive *d, const struct batch_chunk *c, int64_t **calls, size_t *n,
+	struct err *e);
+/* 1: the next that waits; 0: none does. */
+int drive_next_chunk(struct drive *d, struct batch_chunk *out, struct err *e);
+bool drive_too_many(const struct drive *d); /* failed, more than may be */
+/* SIGINT, SIGTERM and SIGHUP by a descriptor, until the old mask is set again. */
+int drive_signals(sigset_t *old);
+char *drive_task_program(struct err *e);
+
+/* ---- remote.c: engines that start tasks elsewhere ---- */
+
+int remote_run(struct drive *d, struct err *e);
+
+/* A chunk that is with an engine. */
+struct remote_flow {
+	struct batch_chunk chunk;
+	struct inflow in;
+	int k;	       /* which of its streams is read */
+	int64_t alive; /* CLOCK_MONOTONIC ms: when the engine last had it */
+	bool over;
+};
+struct remote {
+	struct drive *d;
+	struct remote_flow **v;
+	size_t n, room;
+	int signals;
+	bool away; /* the engine does not answer */
+	char *program;
+};
+
+/* ---- slurm.c ---- */
+
+/* Starts the tasks of flows from..to, whose chunks' numbers follow one another. */
+int slurm_submit(struct remote *r, size_t from, size_t to, struct err *e);
+/* Marks the flows that the engine has as alive; sets r->away. */
+void slurm_look(struct remote *r);
+void slurm_cancel(struct remote *r);
 
 #endif

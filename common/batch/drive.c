@@ -243,8 +243,8 @@ static int again(struct drive *d, const struct batch_chunk *old, const int64_t *
 	return queue(d, &c, e);
 }
 
-static int open_calls(const struct drive *d, const struct batch_chunk *c, int64_t **calls,
-	size_t *n, struct err *e)
+int drive_open_calls(const struct drive *d, const struct batch_chunk *c, int64_t **calls, size_t *n,
+	struct err *e)
 {
 	*n = 0;
 	*calls = calloc((size_t)batch_chunk_calls(c) + 1, sizeof **calls);
@@ -267,7 +267,7 @@ static int leave_calls(
 {
 	int64_t *calls = NULL;
 	size_t n;
-	int r = open_calls(d, c, &calls, &n, e);
+	int r = drive_open_calls(d, c, &calls, &n, e);
 	bool over = c->attempt > d->retry;
 	if (r == 0 && n && (whole || (!over && (c->attempt == 1 || !begun)))) {
 		r = again(d, c, calls, n, c->attempt + 1, e);
@@ -286,7 +286,7 @@ static int leave_calls(
 }
 
 /* At once: a driver that is killed meanwhile must not leave its calls in two chunks. */
-static int leave_chunk(
+int drive_leave_chunk(
 	struct drive *d, const struct batch_chunk *c, bool begun, bool whole, struct err *e)
 {
 	if (state_begin(d->st, e) < 0)
@@ -344,7 +344,7 @@ static void drop_hand(struct hand *h)
 }
 
 /* The next of the chunks that wait; those whose calls have all been answered are passed over. */
-static int next_chunk(struct drive *d, struct batch_chunk *out, struct err *e)
+int drive_next_chunk(struct drive *d, struct batch_chunk *out, struct err *e)
 {
 	while (d->nwaiting) {
 		size_t first = 0, n;
@@ -354,7 +354,7 @@ static int next_chunk(struct drive *d, struct batch_chunk *out, struct err *e)
 				first = i;
 		*out = d->waiting[first];
 		d->waiting[first] = d->waiting[--d->nwaiting];
-		int r = open_calls(d, out, &calls, &n, e);
+		int r = drive_open_calls(d, out, &calls, &n, e);
 		free(calls);
 		if (r < 0 || n)
 			return r < 0 ? -1 : 1;
@@ -381,7 +381,7 @@ static int give_chunk(struct local *l, struct hand *h, struct err *e)
 {
 	struct drive *d = l->d;
 	struct err gone = {0};
-	int r = next_chunk(d, &h->chunk, e);
+	int r = drive_next_chunk(d, &h->chunk, e);
 	if (r <= 0)
 		return r;
 	h->in.chunk = &h->chunk;
@@ -458,7 +458,7 @@ static int end_chunk(struct local *l, struct hand *h, struct err *e)
 	h->has_chunk = false;
 	int r = l->fatal.code || (l->d->cancelling && !whole)
 			? batch_set_chunk(l->d->st, l->d->b.id, h->chunk.chunk, "waiting", e)
-			: leave_chunk(l->d, &h->chunk, in->begun, whole, e);
+			: drive_leave_chunk(l->d, &h->chunk, in->begun, whole, e);
 	batch_chunk_free(&h->chunk);
 	inflow_free(in);
 	h->end = (struct outcome_word){0};
@@ -568,7 +568,7 @@ static bool at_work(const struct local *l)
 	return false;
 }
 
-static bool too_many_failed(const struct drive *d)
+bool drive_too_many(const struct drive *d)
 {
 	return d->max_failures >= 0 && d->failed > d->max_failures;
 }
@@ -582,16 +582,16 @@ static int loop(struct local *l, struct err *e)
 	while (at_work(l)) {
 		wait_for_news(l, clock_mono_ms() + LOOK_MS);
 		look_for_cancel(l);
-		if (take_in(l, e) < 0 || (!too_many_failed(d) && hand_out(l, e) < 0))
+		if (take_in(l, e) < 0 || (!drive_too_many(d) && hand_out(l, e) < 0))
 			return -1;
-		if (too_many_failed(d) || d->deaf)
+		if (drive_too_many(d) || d->deaf)
 			begin_cancel(l);
 		show_progress(l);
 	}
 	return 0;
 }
 
-static int signals_here(sigset_t *old)
+int drive_signals(sigset_t *old)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -604,7 +604,7 @@ static int signals_here(sigset_t *old)
 }
 
 /* A task finds its own parts beside itself: it is where this program's are. */
-static char *task_program(struct err *e)
+char *drive_task_program(struct err *e)
 {
 	char *there = paths_beside("evctl-task", e);
 	if (!there)
@@ -636,7 +636,8 @@ static int take_old(struct drive *d, struct err *e)
 				break;
 		}
 		if (r == 0)
-			r = any ? leave_chunk(d, &old[i], true, false, e) : queue(d, &old[i], e);
+			r = any ? drive_leave_chunk(d, &old[i], true, false, e)
+				: queue(d, &old[i], e);
 		batch_chunk_free(&old[i]);
 	}
 	free(old);
@@ -647,10 +648,10 @@ static int run_local(struct drive *d, int jobs, struct err *e)
 {
 	struct local l = {.d = d, .signals = -1, .limit = jobs > 0 ? (size_t)jobs : 1};
 	sigset_t old;
-	l.program = task_program(e);
+	l.program = drive_task_program(e);
 	l.hands = calloc(l.limit, sizeof *l.hands);
 	int r = l.program && l.hands ? 0 : err_set(e, ERR_FAIL, "out of memory");
-	l.signals = r == 0 ? signals_here(&old) : -1;
+	l.signals = r == 0 ? drive_signals(&old) : -1;
 	if (r == 0)
 		r = take_old(d, e);
 	if (r == 0)
@@ -672,6 +673,22 @@ static int run_local(struct drive *d, int jobs, struct err *e)
 }
 
 /* ---- all of it ----------------------------------------------------------------------------- */
+
+char *batch_command(struct state *st, const char *id, int64_t *chunks, struct err *e)
+{
+	BATCH_AUTO b = {0};
+	BUF_AUTO line = {0};
+	STR_AUTO program = drive_task_program(e);
+	if (!program || batch_find(st, id, &b, e) < 0 || batch_next_chunk(st, id, chunks, e) < 0)
+		return NULL;
+	buf_addword(&line, program);
+	buf_addc(&line, ' ');
+	buf_addword(&line, b.spool);
+	char *out = buf_detach(&line);
+	if (!out)
+		err_set(e, ERR_FAIL, "out of memory");
+	return out;
+}
 
 static int code_of(const struct drive *d)
 {
@@ -700,13 +717,16 @@ static int drive(struct drive *d, int jobs, int *code, struct err *e)
 							      : code_of(d);
 		return inflow_lines(d, true, e);
 	}
-	if (know_work(d, e) < 0 || run_local(d, jobs, e) < 0)
+	if (know_work(d, e) < 0)
+		return -1;
+	bool local = strcmp(d->b.engine, "local") == 0;
+	if ((local ? run_local(d, jobs, e) : remote_run(d, e)) < 0)
 		return -1;
 	*code = code_of(d);
 	if (d->done == d->b.calls)
 		return conclude(d, *code ? "failed" : "ok", e);
-	*code = too_many_failed(d) ? ERR_FAIL : ERR_CANCELLED;
-	return conclude(d, too_many_failed(d) ? "stopped" : "cancelled", e);
+	*code = drive_too_many(d) ? ERR_FAIL : ERR_CANCELLED;
+	return conclude(d, drive_too_many(d) ? "stopped" : "cancelled", e);
 }
 
 int batch_drive(struct state *st, const char *id, int jobs, const struct batch_hooks *h, int *code,

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "run/asked.h"
+#include "state/node.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -358,9 +359,14 @@ static int check_head(const struct drive *d, struct inflow *in, struct err *e)
 	const struct outcome_head *head = &in->reader.head;
 	if (strcmp(head->batch, d->b.id) != 0 || head->chunk != in->chunk->chunk)
 		return bad(e, "another batch or chunk");
-	if (memcmp(in->reader.from, d->b.public_key, SEAL_KEY_BYTES) != 0)
+	bool local = strcmp(d->b.engine, "local") == 0;
+	if (!local && node_of_key(d->st, in->reader.from, in->node, e) < 0)
+		return -1;
+	if (local ? memcmp(in->reader.from, d->b.public_key, SEAL_KEY_BYTES) != 0
+		  : !json_array_has(json_object_get(d->b.settings, "nodes"), in->node))
 		return bad(e, "a machine that is none of this batch's");
-	strncpy(in->node, "local", sizeof in->node - 1);
+	if (local)
+		strncpy(in->node, "local", sizeof in->node - 1);
 	return 0;
 }
 

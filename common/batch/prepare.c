@@ -6,6 +6,7 @@
 #include "batch/chunk_file.h"
 #include "run/asked.h"
 #include "state/bundle.h"
+#include "state/node.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 
 #define HOUR_MS ((int64_t)3600000)
 #define CHUNK_MOST 500	    /* calls in a chunk where nothing else is said */
+#define CHUNK_ELSEWHERE 100 /* the same on other machines */
 #define CHUNKS_A_SESSION 16 /* so that no session is left to work alone for long */
 
 int batch_dir(const struct state *st, struct err *e)
@@ -296,6 +298,24 @@ static int make_spool(struct preparing *p, struct err *e)
 	return p->spool >= 0 ? 0 : err_errno(e, ERR_FAIL, "cannot open '%s'", p->b.spool);
 }
 
+/* Home itself may open it: to go on after its driver was killed. */
+static int seal_to_all(struct preparing *p, const struct bundle *b, const struct secret *key,
+	struct buf *out, struct err *e)
+{
+	const struct batch_order *o = p->o;
+	unsigned char(*to)[SEAL_KEY_BYTES] = calloc(o->nnodes + 1, sizeof *to);
+	int r = to ? 0 : err_set(e, ERR_FAIL, "out of memory");
+	if (to)
+		memcpy(to[0], p->st->public_key, SEAL_KEY_BYTES);
+	for (size_t i = 0; r == 0 && i < o->nnodes; i++)
+		r = node_key(p->st, o->nodes[i], to[i + 1], e);
+	if (r == 0)
+		r = bundle_write(b, &p->st->private_key, key,
+			(const unsigned char(*)[SEAL_KEY_BYTES])to, o->nnodes + 1, out, e);
+	free(to);
+	return r;
+}
+
 static int fill_bundle(struct preparing *p, struct bundle *b, const struct secret *key,
 	struct buf *sealed, struct buf *out, struct err *e)
 {
@@ -310,11 +330,7 @@ static int fill_bundle(struct preparing *p, struct bundle *b, const struct secre
 		return -1;
 	b->state = sealed->data;
 	b->nstate = sealed->len;
-	/* Home itself may open it: to go on after its driver was killed. */
-	unsigned char to[1][SEAL_KEY_BYTES];
-	memcpy(to[0], p->st->public_key, SEAL_KEY_BYTES);
-	return bundle_write(
-		b, &p->st->private_key, key, (const unsigned char(*)[SEAL_KEY_BYTES])to, 1, out, e);
+	return seal_to_all(p, b, key, out, e);
 }
 
 static int make_bundle(struct preparing *p, struct err *e)
@@ -344,6 +360,23 @@ static int make_bundle(struct preparing *p, struct err *e)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
+static json_t *texts(const char *const *v, size_t n)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, json_string(v[i]));
+	return a;
+}
+
+static size_t most_memory(const struct manifest *m)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < m->ntools; i++)
+		if (m->tools[i].memory > most)
+			most = m->tools[i].memory;
+	return most;
+}
+
 static int name_batch(struct preparing *p, struct err *e)
 {
 	const struct batch_order *o = p->o;
@@ -351,14 +384,18 @@ static int name_batch(struct preparing *p, struct err *e)
 	p->b.expert = strdup(p->view.name);
 	p->b.buyer = o->buyer ? strdup(o->buyer) : NULL;
 	p->b.version = p->view.version;
-	p->b.engine = strdup("local");
+	p->b.engine = strdup(o->engine);
 	p->b.started = clock_real_ms();
 	p->b.expires = p->b.started + o->expires_h * HOUR_MS;
 	int64_t most = o->max_percent ? p->b.calls * o->max_failures / 100 : o->max_failures;
-	p->b.settings = json_pack("{s:i,s:i,s:s?,s:I,s:b}", "jobs", o->jobs, "retry", o->retry,
-		"retry_status", o->retry_status, "max_failures", (json_int_t)most, "plain",
-		(int)o->plain);
-	int64_t least = p->b.calls / ((int64_t)o->jobs * CHUNKS_A_SESSION);
+	p->b.settings = json_pack("{s:o,s:o,s:I,s:i,s:i,s:i,s:s?,s:I,s:b}", "nodes",
+		texts(o->nodes, o->nnodes), "options", texts(o->engine_options, o->nengine_options),
+		"memory", (json_int_t)most_memory(&p->view.m), "settle", o->settle_s, "jobs",
+		o->jobs, "retry", o->retry, "retry_status", o->retry_status, "max_failures",
+		(json_int_t)most, "plain", (int)o->plain);
+	bool local = strcmp(o->engine, "local") == 0;
+	int64_t least =
+		!local ? CHUNK_ELSEWHERE : p->b.calls / ((int64_t)o->jobs * CHUNKS_A_SESSION);
 	p->per_chunk = o->chunk		    ? o->chunk
 		       : least < 1	    ? 1
 		       : least > CHUNK_MOST ? CHUNK_MOST
@@ -390,10 +427,34 @@ static int load(struct preparing *p, struct err *e)
 	return expert_load(p->st, o->expert, version, &p->view, e);
 }
 
+/* What other machines are to see is no place of this one's alone. */
+static int check_engine(const struct preparing *p, struct err *e)
+{
+	const struct batch_order *o = p->o;
+	if (strcmp(o->engine, "local") == 0)
+		return 0;
+	STR_AUTO real = o->spool ? realpath(o->spool, NULL) : NULL;
+	if (!o->spool || o->spool[0] != '/') {
+		err_set(e, ERR_USAGE, "engine '%s' needs a spool that all nodes see", o->engine);
+		return err_hint(e, "--spool /DIR");
+	}
+	if (strncmp(real ? real : o->spool, "/tmp/", 5) == 0 ||
+		strcmp(real ? real : o->spool, "/tmp") == 0) {
+		err_set(e, ERR_USAGE, "a spool below /tmp is not seen by nodes: '%s'", o->spool);
+		return err_hint(e, "--spool /DIR, one that all nodes see");
+	}
+	if (o->nnodes)
+		return 0;
+	err_set(e, ERR_USAGE, "engine '%s' needs nodes that the batch is sealed to", o->engine);
+	return err_hint(e, "evctl-node list; then --node NAME");
+}
+
 int batch_prepare(struct state *st, const struct batch_order *o, char id[17], struct err *e)
 {
 	struct preparing p = {.st = st, .o = o, .spool = -1};
-	int r = load(&p, e);
+	int r = check_engine(&p, e);
+	if (r == 0)
+		r = load(&p, e);
 	if (r == 0)
 		r = hold_calls(&p, e);
 	if (r == 0)

@@ -6,6 +6,7 @@
 #include "batch/chunk_file.h"
 #include "batch/outcome.h"
 #include "run/run.h"
+#include "state/node.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -115,6 +116,9 @@ static int take_key(struct task *t, struct err *e)
 {
 	BUF_AUTO b = {.secret = true, .limit = 4096};
 	struct task_key k = {0};
+	const unsigned char *home = (const unsigned char *)t->bundle.home;
+	if (t->order->driver < 0 && node_trusts(t->order->node_file, home, e) < 0)
+		return -1;
 	if (t->order->driver < 0)
 		return bundle_key_find(&t->bundle, t->order->node, &t->key, e);
 	int got = frame_recv(t->order->driver, &b, NULL, NULL, -1, e);

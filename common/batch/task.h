@@ -17,6 +17,7 @@
 struct task_order {
 	const char *spool;	   /* the batch's directory */
 	const struct secret *node; /* this machine's private key, where no driver is connected */
+	const char *node_file;	   /* and where it is, with the homes that it trusts beside it */
 	int64_t index;		   /* the chunk, where no driver is */
 	int driver;		   /* a socket to the driver, or -1 */
 };

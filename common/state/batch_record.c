@@ -141,6 +141,13 @@ int batch_set_chunk(
 		batch, chunk);
 }
 
+int batch_set_job(
+	struct state *st, const char *batch, int64_t chunk, const char *job, struct err *e)
+{
+	return db_exec(st->db, e, "UPDATE batch_chunks SET job = ? WHERE batch = ? AND chunk = ?",
+		"ssi", job, batch, chunk);
+}
+
 int batch_end(struct state *st, const char *batch, const char *status, struct err *e)
 {
 	if (state_begin(st, e) < 0)

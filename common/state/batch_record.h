@@ -58,6 +58,8 @@ int batch_put_chunk(struct state *st, const char *batch, const struct batch_chun
 /* In one of its own. */
 int batch_set_chunk(
 	struct state *st, const char *batch, int64_t chunk, const char *status, struct err *e);
+int batch_set_job(
+	struct state *st, const char *batch, int64_t chunk, const char *job, struct err *e);
 int batch_end(struct state *st, const char *batch, const char *status, struct err *e);
 /* Goes on with one that had ended too early. */
 int batch_reopen(struct state *st, const char *batch, struct err *e);

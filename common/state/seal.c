@@ -387,6 +387,20 @@ void seal_fingerprint(char out[40], const unsigned char public_key[SEAL_KEY_BYTE
 			i < 14 ? " " : "");
 }
 
+void seal_key_hex(char out[65], const unsigned char public_key[SEAL_KEY_BYTES])
+{
+	sodium_bin2hex(out, 65, public_key, SEAL_KEY_BYTES);
+}
+
+int seal_key_from_hex(const char *text, unsigned char public_key[SEAL_KEY_BYTES])
+{
+	size_t n = 0;
+	if (strlen(text) != 2 * SEAL_KEY_BYTES || sodium_hex2bin(public_key, SEAL_KEY_BYTES, text,
+							  2 * SEAL_KEY_BYTES, NULL, &n, NULL) < 0)
+		return -1;
+	return n == SEAL_KEY_BYTES ? 0 : -1;
+}
+
 void seal_random(void *p, size_t n)
 {
 	if (sodium_init() < 0)

@@ -93,6 +93,9 @@ void seal_hash(
 void seal_sha256_hex(char out[65], const void *p, size_t n);
 /* "ab12 cd34 ..." of a public key: 32 hex digits in fours; out holds 40. */
 void seal_fingerprint(char out[40], const unsigned char public_key[SEAL_KEY_BYTES]);
+/* A public key as 64 hex digits, and back; out holds 65. -1 where the text is none. */
+void seal_key_hex(char out[65], const unsigned char public_key[SEAL_KEY_BYTES]);
+int seal_key_from_hex(const char *text, unsigned char public_key[SEAL_KEY_BYTES]);
 void seal_random(void *p, size_t n);
 /* A random identifier: prefix and 15 characters of [a-z0-9] without look-alikes; out holds 17. */
 void seal_random_id(char out[17], char prefix);
