@@ -123,7 +123,7 @@ demo: deps
 	@share/demo/demo.sh $(O)
 
 # The long ones first, so that none is left to run alone; one more at once than processors, as many wait.
-LONG := $(patsubst %,tests/%.t,sandbox/many corpus/corpus fuzz/scan sandbox/processes shell/tab cli/hygiene \
+LONG := $(patsubst %,tests/%.t,batch/slurm sandbox/many corpus/corpus batch/local fuzz/scan sandbox/processes shell/tab cli/hygiene \
 	cli/state-crash cli/conn-call mcp/protocol sandbox/call sandbox/buyer)
 TESTS ?= $(LONG) $(filter-out $(LONG),$(wildcard tests/*/*.t))
 check: deps-test

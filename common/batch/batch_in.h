@@ -104,6 +104,8 @@ struct remote {
 
 /* ---- slurm.c ---- */
 
+/* ERR_NOTFOUND where its commands are not here. */
+int slurm_here(struct err *e);
 /* Starts the tasks of flows from..to, whose chunks' numbers follow one another. */
 int slurm_submit(struct remote *r, size_t from, size_t to, struct err *e);
 /* Marks the flows that the engine has as alive; sets r->away. */

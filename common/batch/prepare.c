@@ -443,6 +443,8 @@ static int check_engine(const struct preparing *p, struct err *e)
 		err_set(e, ERR_USAGE, "a spool below /tmp is not seen by nodes: '%s'", o->spool);
 		return err_hint(e, "--spool /DIR, one that all nodes see");
 	}
+	if (strcmp(o->engine, "slurm") == 0 && slurm_here(e) < 0)
+		return -1;
 	if (o->nnodes)
 		return 0;
 	err_set(e, ERR_USAGE, "engine '%s' needs nodes that the batch is sealed to", o->engine);

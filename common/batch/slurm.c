@@ -38,6 +38,12 @@ static char *find_command(const char *name, struct err *e)
 	return NULL;
 }
 
+int slurm_here(struct err *e)
+{
+	STR_AUTO file = find_command("sbatch", e);
+	return file ? 0 : -1;
+}
+
 /* Runs one; 0 and its output where it ended with 0, -1 with what it said. */
 static int run_command(const char *const *args, const char *input, struct buf *out, struct err *e)
 {
