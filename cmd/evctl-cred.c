@@ -1,6 +1,7 @@
 /* evctl-cred: credentials, the builder's own and what buyers supply. */
 #include "base/output.h"
 #include "base/say.h"
+#include "batch/batch.h"
 #include "cli/cli.h"
 #include "state/livenames.h"
 #include "state/cred.h"
@@ -22,7 +23,7 @@ struct cred_add {
 	struct secret_source secret;
 };
 
-static int run_add(struct invocation *in, struct err *e)
+static int do_add(struct invocation *in, struct err *e)
 {
 	const struct cred_add *o = in->options;
 	STATE_AUTO st = {0};
@@ -53,7 +54,7 @@ static int run_add(struct invocation *in, struct err *e)
 		name);
 }
 
-static int run_list(struct invocation *in, struct err *e)
+static int do_list(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
@@ -69,7 +70,7 @@ static int find(struct state *st, struct invocation *in, enum state_mode mode, s
 	return cred_find(st, arg(in, 0), c, e);
 }
 
-static int run_show(struct invocation *in, struct err *e)
+static int do_show(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	struct cred c;
@@ -78,7 +79,39 @@ static int run_show(struct invocation *in, struct err *e)
 	return cli_show(in, &st, &credential, c.name, e);
 }
 
-static int run_rotate(struct invocation *in, struct err *e)
+/* A batch is frozen: it has the value that it began with. */
+static int name_batches(
+	const struct invocation *in, struct state *st, const struct cred *c, struct err *e)
+{
+	STRV_AUTO ids = {0};
+	if (batch_users(st, c->id, NULL, NULL, &ids, e) < 0)
+		return -1;
+	for (size_t i = 0; i < ids.n; i++)
+		say_note(in,
+			"batch %s goes on with the old value; to end it: evctl-batch cancel %s",
+			ids.v[i], ids.v[i]);
+	return 0;
+}
+
+/* What a buyer takes back is not used any more. */
+static int cancel_batches(const struct invocation *in, struct state *st, const struct cred *c,
+	const struct cli_supply *o, struct err *e)
+{
+	STRV_AUTO ids = {0};
+	if (batch_users(st, c->id, o->expert, o->buyer, &ids, e) < 0)
+		return -1;
+	for (size_t i = 0; i < ids.n; i++) {
+		struct err why = {0};
+		if (batch_cancel(st, ids.v[i], &why) == 0)
+			say_note(in, "batch %s used it, and is cancelled", ids.v[i]);
+		else
+			say_warn(in, "batch %s uses it, and cannot be cancelled: %s", ids.v[i],
+				why.msg);
+	}
+	return 0;
+}
+
+static int do_rotate(struct invocation *in, struct err *e)
 {
 	const struct cli_rotate *o = in->options;
 	STATE_AUTO st = {0};
@@ -89,11 +122,13 @@ static int run_rotate(struct invocation *in, struct err *e)
 		cred_rotate(&st, &c, &value, e) < 0)
 		return -1;
 	cli_warn_short(in, c.name, &value, "cannot be guarded");
+	if (name_batches(in, &st, &c, e) < 0)
+		return -1;
 	return cli_report(in, &st, &credential, c.name, e,
 		"rotated: every user of it has the new value at once");
 }
 
-static int run_payer(struct invocation *in, struct err *e)
+static int do_payer(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	struct cred c;
@@ -108,7 +143,7 @@ struct cred_set {
 	const char *sealed;
 };
 
-static int run_set(struct invocation *in, struct err *e)
+static int do_set(struct invocation *in, struct err *e)
 {
 	const struct cred_set *o = in->options;
 	STATE_AUTO st = {0};
@@ -124,7 +159,7 @@ static int run_set(struct invocation *in, struct err *e)
 		in, &st, &credential, c.name, e, "%s", sealed ? "sealed" : "no longer sealed");
 }
 
-static int run_rm(struct invocation *in, struct err *e)
+static int do_rm(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	struct cred c;
@@ -136,7 +171,7 @@ static int run_rm(struct invocation *in, struct err *e)
 	return 0;
 }
 
-static int run_supply(struct invocation *in, struct err *e)
+static int do_supply(struct invocation *in, struct err *e)
 {
 	const struct cli_supply *o = in->options;
 	STATE_AUTO st = {0};
@@ -151,13 +186,14 @@ static int run_supply(struct invocation *in, struct err *e)
 	return 0;
 }
 
-static int run_withdraw(struct invocation *in, struct err *e)
+static int do_withdraw(struct invocation *in, struct err *e)
 {
 	const struct cli_supply *o = in->options;
 	STATE_AUTO st = {0};
 	struct cred c;
 	if (cli_need_buyer(in, o, e) < 0 || find(&st, in, STATE_WRITE, &c, e) < 0 ||
-		cred_withdraw(&st, &c, o->expert, o->buyer, e) < 0)
+		cred_withdraw(&st, &c, o->expert, o->buyer, e) < 0 ||
+		cancel_batches(in, &st, &c, o, e) < 0)
 		return -1;
 	output_say(in, "withdrawn");
 	return 0;
@@ -183,18 +219,17 @@ static const struct option_spec set_options[] = {
 static const struct verb verbs[] = {
 	{"add", "add a credential; the value comes by prompt, file or descriptor", new_name,
 		add_options,
-		"  evctl-cred add CRM_KEY\n  evctl-cred add CRM_KEY --from-file key.txt\n",
-		run_add},
-	{"list", "list credentials, values masked", NULL, NULL, NULL, run_list},
-	{"show", "show one", name_arg, NULL, NULL, run_show},
-	{"rotate", "give a new value", name_arg, cli_rotate_options, NULL, run_rotate},
-	{"payer", "say whose value is used", payer_args, NULL, NULL, run_payer},
-	{"set", "change flags", name_arg, set_options, NULL, run_set},
-	{"rm", "remove one that nothing uses", name_arg, NULL, NULL, run_rm},
+		"  evctl-cred add CRM_KEY\n  evctl-cred add CRM_KEY --from-file key.txt\n", do_add},
+	{"list", "list credentials, values masked", NULL, NULL, NULL, do_list},
+	{"show", "show one", name_arg, NULL, NULL, do_show},
+	{"rotate", "give a new value", name_arg, cli_rotate_options, NULL, do_rotate},
+	{"payer", "say whose value is used", payer_args, NULL, NULL, do_payer},
+	{"set", "change flags", name_arg, set_options, NULL, do_set},
+	{"rm", "remove one that nothing uses", name_arg, NULL, NULL, do_rm},
 	{"supply", "store a buyer's own value for an expert", name_arg, cli_supply_options, NULL,
-		run_supply},
+		do_supply},
 	{"withdraw", "remove a buyer's own value", name_arg, cli_withdraw_options, NULL,
-		run_withdraw},
+		do_withdraw},
 	{NULL}};
 
 static const struct program program = {.name = "evctl-cred",

@@ -246,6 +246,19 @@ json_t *batch_show(struct state *st, const char *id, struct err *e)
 	return json_incref(b);
 }
 
+int batch_users(struct state *st, int64_t credential, const char *expert, const char *buyer,
+	struct strv *ids, struct err *e)
+{
+	return db_texts(st->db, e, ids,
+		"SELECT b.id FROM batches b JOIN experts x ON x.name = b.expert "
+		"WHERE b.ended IS NULL AND (?2 IS NULL OR b.expert = ?2) AND (?3 IS NULL OR b.buyer = ?3) "
+		"AND (EXISTS (SELECT 1 FROM snapshots s JOIN snapshot_hosts h ON h.snapshot = s.id "
+		"WHERE s.expert = x.id AND s.version = b.version AND h.credential = ?1) "
+		"OR b.version = 0 AND EXISTS (SELECT 1 FROM attachments a JOIN hosts h ON h.id = a.host "
+		"WHERE a.expert = x.id AND h.credential = ?1)) ORDER BY b.started, b.id",
+		"iss", credential, expert, buyer);
+}
+
 int batch_each_chunk(struct state *st, const char *batch,
 	int (*take)(void *ctx, struct batch_chunk *c, struct err *e), void *ctx, struct err *e)
 {

@@ -70,6 +70,11 @@ int batch_find(struct state *st, const char *id, struct batch *b, struct err *e)
 /* [{batch, expert, version, buyer, engine, calls, done, failed, status, started, ended}] */
 json_t *batch_list(struct state *st, struct err *e);
 json_t *batch_show(struct state *st, const char *id, struct err *e);
+/* Ids of those that go on with the value that a credential had: for this buyer, or (NULL) the
+ * builder's. */
+int batch_users(struct state *st, int64_t credential, const char *expert, const char *buyer,
+	struct strv *ids, struct err *e);
+
 /* Each chunk that is not done or lost. */
 int batch_each_chunk(struct state *st, const char *batch,
 	int (*take)(void *ctx, struct batch_chunk *c, struct err *e), void *ctx, struct err *e);

@@ -196,6 +196,24 @@ with T() as t, tempfile.TemporaryDirectory(prefix="evctl-spool.", dir="/var/tmp"
     (kept / "cancel").touch()
     t.eq(node("n2", "evctl-task", kept, 1).code, 10, "a task that is told of it ends: exit 10")
 
+    # ---- keys that change meanwhile
+    b = start("--node", "n2", "--spool", spool)
+    r = t.good("evctl-cred", "rotate", "KEY", "--from-file", "-", stdin="another")
+    t.ok(f"evctl-batch cancel {b['batch']}" in r.err, "rotate names the batch that has the old value", r)
+    at = spool / b["batch"]
+    for i in range(3):
+        node("n2", "evctl-task", at, i)
+    t.eq(lines(t.run("evctl-batch", "wait", b["batch"]).out)[12]["result"], 20, "which it goes on with")
+    r = t.good("evctl-cred", "rotate", "KEY", "--from-file", "-", stdin="another")
+    t.ok("batch" not in r.err, "control: then there is none", r)
+    t.good("evctl-cred", "payer", "KEY", "buyer")
+    t.good("evctl-cred", "supply", "KEY", "--expert", "s", "--buyer", "acme", "--from-file", "-", stdin="of-acme")
+    b = start("--node", "n2", "--spool", spool, "--buyer", "acme")
+    r = t.good("evctl-cred", "withdraw", "KEY", "--expert", "s", "--buyer", "acme")
+    t.eq((b["batch"] in r.err, t.good("evctl-batch", "show", b["batch"], "-o", "json").json["status"]), (True, "cancelled"),
+         "what a buyer withdraws ends the batches that used it")
+    t.good("evctl-cred", "payer", "KEY", "stored")
+
     # ---- GNU parallel, by the template
     if shutil.which("parallel"):
         b = start("--node", "n2", "--spool", spool)
