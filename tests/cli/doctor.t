@@ -205,9 +205,10 @@ with T() as t:
     well("control: the audit whole again")
 
     # a damaged file, a newer one
+    version = db.execute("PRAGMA user_version").fetchone()[0]
     db.execute("PRAGMA user_version = 99")
     r = finds("a state of a newer evctl", "open", "99", "install the newer evctl")
-    db.execute("PRAGMA user_version = 2")
+    db.execute(f"PRAGMA user_version = {version}")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'credentials'").fetchone()[0]
     size = db.execute("PRAGMA page_size").fetchone()[0]
