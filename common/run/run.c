@@ -219,6 +219,18 @@ static void find_needs(struct expert_view *v, const char *tool, struct verify_ne
 	verify_reads_for_tool(v, tool, needs, &quiet);
 }
 
+static bool is_there(const struct key_plan *plan, const char *name)
+{
+	const struct key_want *w = key_plan_find(plan, name);
+	return w && w->there;
+}
+
+/* Whether a key that is needed is there, or the one is for want of which it would be. */
+static bool is_met(const struct key_plan *plan, const struct verify_needs *needs, size_t i)
+{
+	return is_there(plan, needs->required.v[i]) || is_there(plan, needs->instead.v[i]);
+}
+
 /* Keys that a buyer was to bring and that this tool cannot do without, into missing. */
 static void find_missing(
 	struct expert_view *v, const struct key_plan *plan, const char *tool, struct strv *missing)
@@ -231,7 +243,7 @@ static void find_missing(
 		find_needs(v, tool, &needs);
 	for (size_t i = 0; i < needs.required.n; i++) {
 		const struct key_want *w = key_plan_find(plan, needs.required.v[i]);
-		if (w && w->buyer_pays && !w->there)
+		if (w && w->buyer_pays && !is_met(plan, &needs, i))
 			strv_add(missing, w->name);
 	}
 	strv_sort(missing);
@@ -258,7 +270,7 @@ static void note_unsupplied(struct going *g)
 	for (size_t i = 0; i < needs.required.n; i++) {
 		const struct key_want *w = key_plan_find(&g->plan, needs.required.v[i]);
 		BUF_AUTO text = {0};
-		if (w && w->there)
+		if (is_met(&g->plan, &needs, i))
 			continue;
 		buf_addf(&text, "EV_KEYS['%s'] will be missing: %s", needs.required.v[i],
 			w ? "the credential has no value" : "no attached host supplies it");

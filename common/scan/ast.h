@@ -95,6 +95,7 @@ enum node_flags {
 	NODE_SIMPLE = 4, /* an annotated name without parentheses */
 	NODE_TEMPLATE = 8,
 	NODE_IMPORTS = 8,   /* an S_FUNC with an import statement somewhere within */
+	NODE_CAUGHT = 16,   /* an import around which a KeyError is caught */
 	NODE_PAREN = 16,    /* a tuple in its own parentheses */
 	NODE_DEMANDED = 32, /* a call of EV_KEYS.get() whose result the code needs */
 	NODE_HELD = 64,	    /* an attribute that holds EV_KEYS */

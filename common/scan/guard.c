@@ -464,6 +464,24 @@ static struct fact *facts_of(struct scan *s, struct assumption *a)
 	return a->facts;
 }
 
+/*
+ * Where a test had one outcome only because a key is absent: with the other outcome it would say
+ * that this one key is there, and nothing else.
+ */
+bool guard_instead(const struct here *h, struct text *key)
+{
+	for (struct assumption *a = h->assumed; a; a = a->up) {
+		uint32_t steps = 0;
+		struct test t = {.s = h->s, .scope = a->scope, .loop = a->loop, .steps = &steps};
+		expand(&t, a->test, !a->truth);
+		if (t.nfacts == 1 && t.facts->constant) {
+			*key = t.facts->value;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The first test that meets an absent key is what decides, so the last one found here. */
 enum without guard_of(const struct here *h, struct node *key, const struct text *value)
 {

@@ -289,9 +289,9 @@ static struct scan_import *add(
 	return i;
 }
 
-static void reach(struct import_walk *w, struct module *m, struct flow f)
+static void reach(struct import_walk *w, struct module *m, const struct node *stmt, struct flow f)
 {
-	module_note_import(w->s, w->file, m, f.certain, f.main_only);
+	module_note_import(w->s, w->file, m, stmt, f.certain, f.main_only);
 }
 
 static size_t parts(const char *path)
@@ -406,7 +406,7 @@ static bool import_one(struct import_walk *w, struct node *n, uint32_t dots, con
 {
 	*found = module_find(w->s, w->file, dots, name);
 	if (found->module || found->top)
-		reach(w, found->module ? found->module : found->top, f);
+		reach(w, found->module ? found->module : found->top, n, f);
 	bool missing =
 		dots || !name ? relative(w, n, found, name, f) : absolute(w, n, found, name, f);
 	if (found->module && found->module->file)
@@ -415,7 +415,8 @@ static bool import_one(struct import_walk *w, struct node *n, uint32_t dots, con
 }
 
 /* Submodules named by a package's __all__ come with 'import *'. */
-static void import_all(struct import_walk *w, const struct module *m, struct flow f)
+static void import_all(
+	struct import_walk *w, const struct module *m, const struct node *n, struct flow f)
 {
 	struct sym *name = w->s->syms.known[SYM___all__];
 	struct var *all = m->file && m->file->scope ? scope_own(m->file->scope, name) : NULL;
@@ -427,7 +428,7 @@ static void import_all(struct import_walk *w, const struct module *m, struct flo
 			struct module *sub =
 				x->kind == E_STR ? module_child(w->s, m, x->str.s, x->str.n) : NULL;
 			if (sub)
-				reach(w, sub, f);
+				reach(w, sub, n, f);
 		}
 	}
 }
@@ -504,12 +505,12 @@ static bool import_from(struct import_walk *w, struct node *n, struct flow f)
 	for (uint32_t i = 0; i < n->import.names.n && found.module; i++) {
 		const struct sym *name = n->import.names.v[i]->alias.name;
 		if (name->s[0] == '*') {
-			import_all(w, found.module, f);
+			import_all(w, found.module, n, f);
 			continue;
 		}
 		struct module *sub = module_child(w->s, found.module, name->s, name->len);
 		if (sub)
-			reach(w, sub, f);
+			reach(w, sub, n, f);
 		else if (told && lacks(w, found.module, name, n))
 			missing |= import_lacking(w, n, &found, name, f);
 	}

@@ -191,8 +191,8 @@ struct import_found module_find(
 	return f;
 }
 
-void module_note_import(
-	struct scan *s, struct scan_file *from, struct module *m, bool certain, bool main_only)
+void module_note_import(struct scan *s, struct scan_file *from, struct module *m,
+	const struct node *stmt, bool certain, bool main_only)
 {
 	char *path = arena_copy(&s->arena, m->path, strlen(m->path));
 	/* Importing a.b runs a/__init__.py too. */
@@ -200,7 +200,7 @@ void module_note_import(
 		if (m && m->file) {
 			VEC_GROW(&s->arena, from->imports);
 			from->imports.v[from->imports.n++] =
-				(struct import_edge){m->file, certain, main_only};
+				(struct import_edge){m->file, stmt, certain, main_only};
 		}
 		char *slash = strrchr(path, '/');
 		if (!slash)
@@ -218,6 +218,18 @@ static size_t file_index(const struct scan *s, const char *name)
 	return i;
 }
 
+static bool is_taken(const struct import_edge *x, enum scan_reach how, bool entry)
+{
+	switch (how) {
+	case SCAN_PERHAPS:
+		return true;
+	case SCAN_UNCAUGHT:
+		return !x->stmt || !(x->stmt->flags & NODE_CAUGHT);
+	default:
+		return x->certain && (!x->main_only || (entry && how == SCAN_SURELY_AS_SCRIPT));
+	}
+}
+
 int scan_reach(const struct scan *s, const char *entry, enum scan_reach how, bool *reached)
 {
 	size_t n = s->files.n, top = 0, first = file_index(s, entry);
@@ -233,9 +245,7 @@ int scan_reach(const struct scan *s, const char *entry, enum scan_reach how, boo
 		const struct scan_file *f = s->files.v[todo[--top]];
 		for (size_t i = 0; i < f->imports.n; i++) {
 			const struct import_edge *x = &f->imports.v[i];
-			bool main = how == SCAN_SURELY_AS_SCRIPT && f->index == first;
-			if (reached[x->file->index] ||
-				(how != SCAN_PERHAPS && (!x->certain || (x->main_only && !main))))
+			if (reached[x->file->index] || !is_taken(x, how, f->index == first))
 				continue;
 			reached[x->file->index] = true;
 			todo[top++] = x->file->index;

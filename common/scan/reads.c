@@ -1022,6 +1022,10 @@ static void stmt(struct here *h, struct node *n)
 	case S_TYPEALIAS:
 		use(h, n->alias_stmt.value);
 		break;
+	case S_IMPORT:
+	case S_IMPORTFROM:
+		n->flags |= h->caught ? NODE_CAUGHT : 0;
+		break;
 	default:
 		use_children(h, n);
 	}

@@ -41,10 +41,18 @@ static bool is_required(struct here *h, struct node *key, const struct text *val
 	return without == WITHOUT_GIVES_UP || (without == WITHOUT_UNKNOWN && required);
 }
 
+static bool is_at_import(const struct scope *scope)
+{
+	while (scope && scope->kind != SCOPE_MODULE && scope->kind != SCOPE_FUNCTION)
+		scope = scope->up;
+	return scope && scope->kind == SCOPE_MODULE;
+}
+
 void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 {
 	struct scan *s = h->s;
 	struct texts t = key_values(s, key, h->scope, h->loop);
+	struct text other;
 	required = required && !is_caught(h, &t);
 	if (t.unknown && helper_need(h, key, is_required(h, key, NULL, required)))
 		return;
@@ -52,13 +60,18 @@ void report_read(struct here *h, struct node *key, uint32_t line, bool required)
 		words_key(h, key, line);
 		return;
 	}
+	const char *instead = guard_instead(h, &other) ? clean(s, other) : NULL;
 	for (size_t i = 0; i < t.of.n; i++) {
 		if (h->copy && copy_supplies(s, h->copy, t.of.v[i]))
 			continue;
 		bool must = is_required(h, key, &t.of.v[i], required);
 		VEC_GROW(&s->arena, s->reads);
-		s->reads.v[s->reads.n++] =
-			(struct scan_read){clean(s, t.of.v[i]), h->file->name, (int)line, must};
+		s->reads.v[s->reads.n++] = (struct scan_read){.name = clean(s, t.of.v[i]),
+			.file = h->file->name,
+			.line = (int)line,
+			.required = must,
+			.at_import = is_at_import(h->scope),
+			.instead = instead};
 	}
 }
 
@@ -103,7 +116,7 @@ void report_import_call(struct here *h, struct node *n)
 	uint32_t dots = (uint32_t)strspn(s, ".");
 	struct import_found f = module_find(h->s, h->file, dots, s[dots] ? s + dots : NULL);
 	if (f.module)
-		module_note_import(h->s, h->file, f.module, false, false);
+		module_note_import(h->s, h->file, f.module, NULL, false, false);
 }
 
 /* The end */

@@ -45,7 +45,9 @@ int scan_resolve(struct scan *s, struct err *e);
 struct scan_read {
 	const char *name, *file;
 	int line;
-	bool required; /* else optional */
+	bool required;	     /* else optional */
+	bool at_import;	     /* read when its file is imported */
+	const char *instead; /* the key without which only it is read, or NULL */
 };
 struct scan_dynamic {
 	const char *file;
@@ -113,9 +115,11 @@ size_t scan_file_count(const struct scan *s);
 const char *scan_file_name(const struct scan *s, size_t i);
 /* Whether a file's module may have a name; true where that cannot be told. */
 bool scan_may_bind(struct scan *s, size_t file, const char *name, size_t n);
-/* By any import, or only by those that are certain when the entry is imported, or run as a script.
+/*
+ * By any import; only by those around which no KeyError is caught; or only by those that are
+ * certain when the entry is imported, or run as a script.
  */
-enum scan_reach { SCAN_PERHAPS, SCAN_SURELY, SCAN_SURELY_AS_SCRIPT };
+enum scan_reach { SCAN_PERHAPS, SCAN_UNCAUGHT, SCAN_SURELY, SCAN_SURELY_AS_SCRIPT };
 /*
  * Sets reached[i] for each file i that running the entry file imports, directly or not, itself and
  * the __init__.py of every package on the way included; the others are cleared. reached has

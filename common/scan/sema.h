@@ -221,6 +221,7 @@ struct var_slot {
 
 struct import_edge {
 	struct scan_file *file;
+	const struct node *stmt; /* NULL: a call that imports */
 	bool certain, main_only; /* as in struct scan_import */
 };
 
@@ -308,8 +309,8 @@ void module_index(struct scan *s);
 struct import_found module_find(
 	struct scan *s, const struct scan_file *from, uint32_t dots, const char *name);
 struct module *module_child(struct scan *s, const struct module *m, const char *name, size_t n);
-void module_note_import(
-	struct scan *s, struct scan_file *from, struct module *m, bool certain, bool main_only);
+void module_note_import(struct scan *s, struct scan_file *from, struct module *m,
+	const struct node *stmt, bool certain, bool main_only);
 
 /* path.c */
 /* Finds the directories that code seems to put on sys.path: s->paths, a few at most. */
@@ -409,6 +410,8 @@ enum without { WITHOUT_UNKNOWN, WITHOUT_GOES_ON, WITHOUT_GIVES_UP };
 void guard_assume(struct here *h, struct node *test, bool truth, enum without without);
 /* What the tests around a read of key do if it is absent; value: what it is, NULL if unknown. */
 enum without guard_of(const struct here *h, struct node *key, const struct text *value);
+/* The key that is known to be absent where code is come to: guards held by nothing else. */
+bool guard_instead(const struct here *h, struct text *key);
 /* Whether n is a call with these many plain arguments. */
 bool guard_plain_call(const struct node *n, uint32_t least, uint32_t most);
 /* D in D.keys(), else NULL */

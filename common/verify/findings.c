@@ -48,6 +48,12 @@ static enum part part_of(const struct reach *r, const char *file)
 
 #define ONLY_IN_TESTS "only in tests; `ignore:` leaves them out"
 
+/* What a module reads when it is imported, where all that import it do without it. */
+static bool is_caught_by_importers(const struct reach *r, const struct scan_read *x)
+{
+	return x->at_import && reach_at_all(r, x->file) && !reach_uncaught(r, x->file);
+}
+
 static json_t *reads_of(const struct reach *r)
 {
 	size_t n;
@@ -55,15 +61,17 @@ static json_t *reads_of(const struct reach *r)
 	json_t *out = json_array();
 	for (size_t i = 0; i < n; i++) {
 		enum part part = part_of(r, a[i].file);
-		bool required = a[i].required && part == PART_OURS;
+		bool required =
+			a[i].required && part == PART_OURS && !is_caught_by_importers(r, &a[i]);
 		if (part == PART_LEFT_OUT)
 			continue;
 		json_array_append_new(
-			out, json_pack("{s:o,s:o,s:i,s:s,s:o,s:s*}", "name", text(a[i].name),
+			out, json_pack("{s:o,s:o,s:i,s:s,s:o,s:s*,s:o*}", "name", text(a[i].name),
 				     "file", text(a[i].file), "line", a[i].line, "kind",
 				     required ? "required" : "optional", "tools",
 				     reach_tools(r, a[i].file), "hint",
-				     part == PART_TESTS ? ONLY_IN_TESTS : NULL));
+				     part == PART_TESTS ? ONLY_IN_TESTS : NULL, "instead",
+				     a[i].instead ? text(a[i].instead) : NULL));
 	}
 	return out;
 }

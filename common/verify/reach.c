@@ -6,6 +6,7 @@
 void reach_free(struct reach *r)
 {
 	free(r->perhaps);
+	free(r->uncaught);
 	free(r->surely);
 }
 
@@ -19,12 +20,14 @@ int reach_find(struct reach *r, const struct manifest *m, const struct tree *t, 
 {
 	*r = (struct reach){.m = m, .t = t, .s = s, .py = py, .nfiles = scan_file_count(s)};
 	r->perhaps = calloc(ntools(r) * r->nfiles + 1, sizeof *r->perhaps);
+	r->uncaught = calloc(ntools(r) * r->nfiles + 1, sizeof *r->uncaught);
 	r->surely = calloc(ntools(r) * r->nfiles + 1, sizeof *r->surely);
-	if (!r->perhaps || !r->surely)
+	if (!r->perhaps || !r->uncaught || !r->surely)
 		return err_set(e, ERR_FAIL, "out of memory");
 	for (size_t i = 0; i < ntools(r); i++) {
 		const struct manifest_tool *tool = &m->tools[i];
 		scan_reach(s, tool->entry_file, SCAN_PERHAPS, r->perhaps + i * r->nfiles);
+		scan_reach(s, tool->entry_file, SCAN_UNCAUGHT, r->uncaught + i * r->nfiles);
 		scan_reach(s, tool->entry_file,
 			tool->entry_func ? SCAN_SURELY : SCAN_SURELY_AS_SCRIPT,
 			r->surely + i * r->nfiles);
@@ -61,6 +64,14 @@ bool reach_by_tool(const struct reach *r, size_t tool, const char *file)
 bool reach_surely(const struct reach *r, size_t tool, const char *file)
 {
 	return flag(r, r->surely, tool, file);
+}
+
+bool reach_uncaught(const struct reach *r, const char *file)
+{
+	for (size_t i = 0; i < ntools(r); i++)
+		if (flag(r, r->uncaught, i, file))
+			return true;
+	return !r->m;
 }
 
 bool reach_at_all(const struct reach *r, const char *file)

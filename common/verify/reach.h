@@ -16,7 +16,7 @@ struct reach {
 	struct scan *s;
 	const struct python *py;
 	size_t nfiles;
-	bool *perhaps, *surely; /* a row of nfiles flags a tool */
+	bool *perhaps, *uncaught, *surely; /* a row of nfiles flags a tool */
 };
 #define REACH_AUTO __attribute__((cleanup(reach_free))) struct reach
 
@@ -26,6 +26,8 @@ void reach_free(struct reach *r);
 /* file is the scanner's own string, or a text that equals one. */
 bool reach_by_tool(const struct reach *r, size_t tool, const char *file);
 bool reach_surely(const struct reach *r, size_t tool, const char *file);
+/* By an import around which no KeyError is caught. */
+bool reach_uncaught(const struct reach *r, const char *file);
 /* By any tool; any file where there are none. */
 bool reach_at_all(const struct reach *r, const char *file);
 /*

@@ -143,6 +143,13 @@ static json_t *reads_of(const struct verify_input *in)
 	return out;
 }
 
+/* A key that is only read for want of another is not missed while that one is supplied. */
+static bool is_missed(const struct verify_input *in, const json_t *read)
+{
+	const char *instead = json_text_of(read, "instead");
+	return is_required(read) && !(*instead && supplier(in->hosts, in->nhosts, instead));
+}
+
 /* The reads of a kind that nobody supplies, each with the command that mends it. */
 static json_t *unsupplied_of(const struct verify_input *in, bool required)
 {
@@ -150,7 +157,7 @@ static json_t *unsupplied_of(const struct verify_input *in, bool required)
 	size_t i;
 	json_array_foreach (json_object_get(in->findings, "reads"), i, r) {
 		const char *name = json_text_of(r, "name");
-		if (is_required(r) != required || supplier(in->hosts, in->nhosts, name))
+		if (is_missed(in, r) != required || supplier(in->hosts, in->nhosts, name))
 			continue;
 		const char *own = json_text_of(r, "hint");
 		char *hint = *own ? strdup(own) : verify_hint(in, name);
@@ -358,6 +365,7 @@ void verify_needs_free(struct verify_needs *n)
 {
 	strv_free(&n->required);
 	strv_free(&n->optional);
+	strv_free(&n->instead);
 	strv_free(&n->missing);
 	strv_free(&n->modules);
 	*n = (struct verify_needs){0};
@@ -387,6 +395,28 @@ static void add_reads(const json_t *findings, const char *tool, bool required, s
 	sort_unique(out);
 }
 
+/* The key for want of which each read of a name that a tool needs is come to; "" if there is none.
+ */
+static const char *instead_of(const json_t *findings, const char *tool, const char *name)
+{
+	size_t i;
+	json_t *r;
+	const char *all = NULL;
+	json_array_foreach (json_object_get(findings, "reads"), i, r) {
+		if (!is_required(r) || !concerns(r, tool) ||
+			strcmp(json_text_of(r, "name"), name) != 0)
+			continue;
+		const char *one = json_text_of(r, "instead");
+		all = !all || strcmp(all, one) == 0 ? one : "";
+	}
+	return all ? all : "";
+}
+
+static bool is_supplied(const struct expert_view *v, const char *name)
+{
+	return supplier(v->hosts, v->nhosts, name);
+}
+
 int verify_reads_for_tool(
 	struct expert_view *v, const char *tool, struct verify_needs *out, struct err *e)
 {
@@ -400,15 +430,18 @@ int verify_reads_for_tool(
 	for (i = 0; i < optional.n; i++)
 		if (!strv_has(&out->required, optional.v[i]))
 			strv_add(&out->optional, optional.v[i]);
-	for (i = 0; i < out->required.n; i++)
-		if (!supplier(v->hosts, v->nhosts, out->required.v[i]))
-			strv_add(&out->missing, out->required.v[i]);
+	for (i = 0; i < out->required.n; i++) {
+		const char *name = out->required.v[i], *instead = instead_of(v->reads, tool, name);
+		strv_add(&out->instead, instead);
+		if (!is_supplied(v, name) && !(*instead && is_supplied(v, instead)))
+			strv_add(&out->missing, name);
+	}
 	json_array_foreach (json_object_get(v->reads, "dynamic"), i, f)
 		out->dynamic |= concerns(f, tool);
 	json_array_foreach (json_object_get(json_object_get(v->reads, "modules"), tool), i, f)
 		strv_add(&out->modules, json_string_value(f));
 	if (optional.failed || out->required.failed || out->optional.failed ||
-		out->missing.failed || out->modules.failed)
+		out->missing.failed || out->modules.failed || out->instead.failed)
 		return err_set(e, ERR_FAIL, "out of memory");
 	return 0;
 }

@@ -46,9 +46,10 @@ char *verify_hint(const struct verify_input *in, const char *name);
 /* What one tool needs, for those who run it. Valid when zeroed. */
 struct verify_needs {
 	struct strv required, optional; /* keys, sorted; one that is both is only required */
-	struct strv missing;		/* required, and no attached host supplies it */
-	struct strv modules;		/* of the sandbox's own, that it imports: to be preloaded */
-	bool dynamic;			/* it may read keys that cannot be told from the code */
+	struct strv instead; /* of each required: the key for want of which it is; or "" */
+	struct strv missing; /* required, and no attached host supplies it */
+	struct strv modules; /* of the sandbox's own, that it imports: to be preloaded */
+	bool dynamic;	     /* it may read keys that cannot be told from the code */
 };
 #define VERIFY_NEEDS_AUTO __attribute__((cleanup(verify_needs_free))) struct verify_needs
 

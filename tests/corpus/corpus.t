@@ -18,7 +18,11 @@ A file of experts/ is one expert: what it is, lines "field: value", and its file
     bring: MODULE...                           packages of this system, as pip install --target leaves them
     ignore: PATTERN...                         as expert.yaml has it
     answer: JSON                               what its hosts answer, where no file "GET /path" says otherwise
+    none: TOOL                                 one that runs with either of its keys, and not without all
     anyone                                     they answer whoever asks; else they want the key of the host
+    unsure: KEY HOST                           one that the verdict calls optional, and that more than its read asks for
+    stops: TOOL                                one that begins without any of its keys, and then gives up in its own words
+    rule: why                                  a rule that people are told of decides, not what this code does
     todo: CASE why                             CASE (`all`, a key, `refused`, `buyer`) is known to disagree
 """
 import concurrent.futures
@@ -39,7 +43,7 @@ from tap import BIN, T
 EXPERTS = Path(__file__).resolve().parent / "experts"
 SYSTEM = Path(importlib.util.find_spec("numpy").origin).parents[1]
 FACTS = (BIN.parent / "share/evctl/cell/python").read_text()  # what the sandbox has
-KINDS = {"required": "red", "optional": "amber", "spare": "green", "dynamic": "amber"}  # and the verdict without the key
+KINDS = {"required": "red", "optional": "amber", "spare": "green", "dynamic": "amber", "unsure": "amber"}  # and the verdict without the key
 
 
 def value_of(key):
@@ -51,7 +55,7 @@ class Expert:
         head, *files = re.split(r"^--- (.+)\n", path.read_text(), flags=re.M)
         self.name, self.files = path.stem, dict(zip(files[::2], files[1::2]))
         self.tools, self.calls, self.refused, self.keys, self.hosts, self.todo = [], [], [], {}, [], {}
-        self.bring, self.ignore, self.answer, self.anyone = [], [], '{"ok": true}', False
+        self.bring, self.ignore, self.none, self.stops, self.rule, self.answer, self.anyone = [], [], [], [], None, '{"ok": true}', False
         self.about, *lines = head.splitlines()
         for line in filter(None, lines):
             field, _, text = line.partition(": ")
@@ -110,6 +114,18 @@ class Expert:
 
     def take_ignore(self, text):
         self.ignore += text.split()
+
+    def take_unsure(self, text):
+        self.take_key("unsure", text)
+
+    def take_stops(self, text):
+        self.stops.append(text)
+
+    def take_rule(self, text):
+        self.rule = text
+
+    def take_none(self, text):
+        self.none.append(text)
 
     def take_answer(self, text):
         self.answer = text
@@ -206,6 +222,8 @@ class Case:
 
     def agrees(self):
         """Red fails, and what is not red runs, unless it says that it cannot tell."""
+        if self.expert.rule or (self.left_out and self.expert.keys[self.left_out][0] == "unsure"):
+            return True
         if self.status == "red":
             return self.fails
         return not self.fails or bool(self.verdict["dynamic"] or self.verdict["env_mistakes"])
@@ -286,15 +304,15 @@ class Corpus(T):
         """Where the keys are the buyers' to bring and none is: exit 14 for the tools that lack one, before they start."""
         tool, given = next((call for call in x.calls if call[0] in lacking), x.calls[0])
         r = self.run("evctl-run", x.name, tool, "--draft", "--input", json.dumps(given))
-        want = 14 if tool in lacking else 0
+        want = 14 if tool in lacking else 11 if tool in x.stops else 0
         return r.code == want, f"{x.name}: no key brought by a buyer: exit {want}", r, x.todo.get("buyer")
 
     def all_unsupplied(self, cases):
         for key in sorted({key for c in cases for key in c.expert.keys}):
             self.good("evctl-cred", "payer", key, "buyer")
-        whole = [c for c in cases if not c.left_out and c.expert.keys and c.status != "red" and c.agrees() and
+        whole = [c for c in cases if not c.left_out and not c.expert.rule and c.expert.keys and c.status != "red" and c.agrees() and
                  not c.verdict["dynamic"] and not c.verdict["env_mistakes"]]
-        lacking = {c.expert.name: {m["tool"] for d in cases if d.expert is c.expert for m in d.verdict["missing"]}
+        lacking = {c.expert.name: {m["tool"] for d in cases if d.expert is c.expert for m in d.verdict["missing"]} | {*c.expert.none}
                    for c in whole}
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             for told in pool.map(lambda c: self.unsupplied(c.expert, lacking[c.expert.name]), whole):
@@ -308,8 +326,11 @@ def table(cases):
         fails = sum(c.fails for c in of)
         print(f"{verdict:10}{len(of) - fails:8}{fails:8}{sum(c.agrees() for c in of):8}")
     apart = [c for c in cases if not c.agrees()]
+    ruled = sorted({f"{c.expert.name}: {c.status}: {c.expert.rule}" for c in cases if c.expert.rule and not c.left_out})
     print(f"{len({c.expert.name for c in cases})} experts, {len(cases)} times with all keys or without one; "
           f"{len(apart)} disagree")
+    for text in ruled:
+        print(f"  by a rule, {text}")
     for c in apart:
         print(f"  {c.name}: {c.status}, and {'fails' if c.fails else 'runs'}: {c.todo or 'not known yet'}")
 
