@@ -37,7 +37,7 @@ with T() as t:
          "it depends on the libraries and on what runs need", fields)
     rows = [line.split(None, 5) for line in run("dpkg-deb", "-c", deb).splitlines()]
     names = {r[5].split(" -> ")[0] for r in rows}
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name != "evctl-egress")
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in ("evctl-egress", "evctl-task"))
     want = [f"./usr/bin/{p}" for p in programs] + [f"./usr/share/man/man1/{p}.1.gz" for p in programs] + [
         f"./usr/share/bash-completion/completions/{p}" for p in programs] + [
         f"./usr/share/fish/vendor_completions.d/{p}.fish" for p in programs] + [
