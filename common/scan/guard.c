@@ -30,6 +30,8 @@ struct assumption {
 	bool truth, known;
 	enum without without;
 	struct fact *facts; /* once known */
+	bool asked;	    /* whether it says that a key is absent: */
+	const struct text *absent;
 	struct assumption *up;
 };
 
@@ -40,6 +42,7 @@ struct test {
 	struct loop *loop;
 	struct fact *facts;
 	uint32_t nfacts, names, *steps;
+	bool *more; /* set where the outcome says more than the facts; may be NULL */
 };
 
 static bool same_list(
@@ -319,7 +322,7 @@ static void expand_comparison(struct test *t, struct node *n, bool truth)
 		if (!truth || !guard_subset(t->s, n, t->scope, t->loop, &d))
 			break;
 		struct test there = {
-			t->s, d.scope, d.loop, t->facts, t->nfacts, t->names, t->steps};
+			t->s, d.scope, d.loop, t->facts, t->nfacts, t->names, t->steps, t->more};
 		for (uint32_t i = 0; i < d.of.n; i++)
 			push_key(&there, d.of.v[i]);
 		t->facts = there.facts;
@@ -414,11 +417,14 @@ static void expand(struct test *t, struct node *n, bool truth)
 		break;
 	case E_AND:
 	case E_OR:
-		if ((n->kind == E_AND) != truth)
+		if ((n->kind == E_AND) != truth) {
 			expand_common(t, n->list, truth);
-		else
-			for (uint32_t i = 0; i < n->list.n; i++)
-				expand(t, n->list.v[i], truth);
+			break;
+		}
+		if (t->more)
+			*t->more = true;
+		for (uint32_t i = 0; i < n->list.n; i++)
+			expand(t, n->list.v[i], truth);
 		break;
 	case E_COMPARE:
 		expand_comparison(t, n, truth);
@@ -465,21 +471,32 @@ static struct fact *facts_of(struct scan *s, struct assumption *a)
 }
 
 /*
- * Where a test had one outcome only because a key is absent: with the other outcome it would say
- * that this one key is there, and nothing else.
+ * The key that a test says is absent: with its other outcome it would say that this one key is
+ * there, and nothing else.
  */
+static const struct text *absent_by(struct scan *s, struct assumption *a)
+{
+	uint32_t steps = 0;
+	bool more = false;
+	struct test t = {
+		.s = s, .scope = a->scope, .loop = a->loop, .steps = &steps, .more = &more};
+	if (a->asked)
+		return a->absent;
+	a->asked = true;
+	expand(&t, a->test, !a->truth);
+	if (t.nfacts == 1 && t.facts->constant && !more)
+		a->absent = &t.facts->value;
+	return a->absent;
+}
+
 bool guard_instead(const struct here *h, struct text *key)
 {
-	for (struct assumption *a = h->assumed; a; a = a->up) {
-		uint32_t steps = 0;
-		struct test t = {.s = h->s, .scope = a->scope, .loop = a->loop, .steps = &steps};
-		expand(&t, a->test, !a->truth);
-		if (t.nfacts == 1 && t.facts->constant) {
-			*key = t.facts->value;
-			return true;
-		}
-	}
-	return false;
+	const struct text *absent = NULL;
+	for (struct assumption *a = h->assumed; a && !absent; a = a->up)
+		absent = absent_by(h->s, a);
+	if (absent)
+		*key = *absent;
+	return absent;
 }
 
 /* The first test that meets an absent key is what decides, so the last one found here. */

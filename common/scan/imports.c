@@ -483,11 +483,12 @@ static bool outside_lacks(struct import_walk *w, struct node *n, struct flow f)
 		const struct sym *name = n->import.names.v[i]->alias.name;
 		if (name->s[0] == '*' || python_may_have(w->s->python, module, name->s))
 			continue;
-		struct scan_import *x = add(w, n, dotted_name(w, module, name), f);
-		if (!python_imports(w->s->python, x->module))
-			lacks = x->missing = true, x->lacking = module;
-		else
-			w->s->imports.n--;
+		const char *full = dotted_name(w, module, name);
+		if (python_imports(w->s->python, full))
+			continue;
+		struct scan_import *x = add(w, n, full, f);
+		x->missing = lacks = true;
+		x->lacking = module;
 	}
 	return lacks;
 }

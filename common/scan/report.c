@@ -188,6 +188,23 @@ static int compare_syntaxes(const void *pa, const void *pb)
 	return compare_place(a->file, a->line, b->file, b->line);
 }
 
+/* Of several reads of a key on a line the one that needs it most speaks for all. */
+static void keep_most_needed(struct scan *s)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < s->reads.n; i++) {
+		struct scan_read *r = &s->reads.v[i], *last = kept ? &s->reads.v[kept - 1] : NULL;
+		if (!last || compare_reads(last, r) != 0) {
+			s->reads.v[kept++] = *r;
+			continue;
+		}
+		last->at_import = last->at_import && r->at_import;
+		if (!r->instead || !last->instead || compare_text(last->instead, r->instead))
+			last->instead = NULL;
+	}
+	s->reads.n = kept;
+}
+
 static size_t sort_unique(void *v, size_t n, size_t size, int compare(const void *, const void *))
 {
 	char *p = v;
@@ -268,7 +285,9 @@ void report_finish(struct scan *s)
 		s->syntaxes.v[s->syntaxes.n++] = s->files.v[i]->syntax;
 	}
 	keep_mistakes(s);
-	SORT_UNIQUE(s->reads, compare_reads);
+	if (s->reads.n)
+		qsort(s->reads.v, s->reads.n, sizeof(*s->reads.v), compare_reads);
+	keep_most_needed(s);
 	SORT_UNIQUE(s->dynamics, compare_dynamics);
 	SORT_UNIQUE(s->globals, compare_places);
 	SORT_UNIQUE(s->envs, compare_envs);

@@ -259,7 +259,9 @@ json_t *modules_used(const struct reach *r)
 	for (size_t i = 0; r->m && i < r->m->ntools; i++)
 		json_object_set_new(out, r->m->tools[i].name, json_array());
 	/* Imported ahead they would have Python's modules, not the files that hide them. */
-	for (size_t k = 0; k < n && !hides_any(r); k++) {
+	if (hides_any(r))
+		return out;
+	for (size_t k = 0; k < n; k++) {
 		if (a[k].target || a[k].missing || a[k].guarded || a[k].dots)
 			continue;
 		for (size_t i = 0; r->m && i < r->m->ntools; i++) {
