@@ -35,7 +35,7 @@ def lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-with T() as t, tempfile.TemporaryDirectory(prefix="evctl-spool.", dir="/var/tmp") as spool:
+with T() as t, tempfile.TemporaryDirectory(prefix="evctl-test-spool.", dir="/var/tmp") as spool:
     spool = Path(spool)
     scratch = t.dir / "tmp"
     scratch.mkdir()

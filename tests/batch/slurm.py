@@ -61,6 +61,7 @@ SlurmdPidFile={dir}/slurmd.%n.pid
 SlurmdSpoolDir={dir}/spool.%n
 SlurmctldLogFile={dir}/log/ctld.log
 SlurmdLogFile={dir}/log/slurmd.%n.log
+TaskProlog={dir}/prolog
 {nodes}
 PartitionName=ev Nodes=n[1-4] Default=YES MaxTime=60 State=UP OverSubscribe=NO
 """
@@ -71,7 +72,7 @@ class Slurm:
         self.most = most_in_array
 
     def __enter__(self):
-        self.dir = Path(tempfile.mkdtemp(prefix="evctl-slurm.", dir="/var/tmp"))
+        self.dir = Path(tempfile.mkdtemp(prefix="evctl-test-slurm.", dir="/var/tmp"))
         self.dir.chmod(0o755)
         for part in ("munge", "ctld", "log", *(f"spool.n{i}" for i in range(1, 5))):
             (self.dir / part).mkdir()
@@ -80,6 +81,13 @@ class Slurm:
                           for i in range(1, 5))
         self.conf = self.dir / "slurm.conf"
         self.conf.write_text(CONF.format(host=host, ports=ports, dir=self.dir, most=self.most, nodes=nodes))
+        # Tasks leave theirs where no other test looks, those too that are killed.
+        self.scratch = self.dir / "scratch"
+        self.scratch.mkdir()
+        self.scratch.chmod(0o1777)
+        prolog = self.dir / "prolog"
+        prolog.write_text(f"#!/bin/sh\necho export TMPDIR={self.scratch}\n")
+        prolog.chmod(0o755)
         self.env = {**os.environ, "PATH": PATH, "SLURM_CONF": str(self.conf)}
         key = self.dir / "munge" / "key"
         key.write_bytes(os.urandom(1024))

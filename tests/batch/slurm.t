@@ -62,7 +62,7 @@ def in_processes(word):
     return found
 
 
-with T() as t, Slurm(most_in_array=5) as slurm, tempfile.TemporaryDirectory(prefix="evctl-spool.", dir="/var/tmp") as spool:
+with T() as t, Slurm(most_in_array=5) as slurm, tempfile.TemporaryDirectory(prefix="evctl-test-spool.", dir="/var/tmp") as spool:
     spool = Path(spool)
     t.env.update(PATH=slurm.env["PATH"], SLURM_CONF=str(slurm.conf))
     t.init()

@@ -198,7 +198,7 @@ with T() as t:
     # The search finds what is there
     t.ok(has(src / "m.py") is True and has(src / "expert.yaml") is False, "control: the builder has it")
     for place in [str(t.home), *PLACES]:
-        with tempfile.NamedTemporaryFile(dir=place, prefix="evctl-plant.") as f:
+        with tempfile.NamedTemporaryFile(dir=place, prefix="evctl-test-plant.") as f:
             f.write(b"\0" * (1 << 20) + CODE.encode()[20:])
             f.flush()
             found = named(own)

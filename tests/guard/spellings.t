@@ -10,7 +10,7 @@ from tap import BIN, Tap
 SEEK = os.path.join(os.environ.get("EVCTL_TESTBIN", str(BIN / "../tests")), "guard/seek")
 ORDINARY = float(os.environ.get("EVCTL_ORDINARY_MB", "8"))
 t = Tap()
-work = tempfile.TemporaryDirectory(prefix="evctl-spellings-")
+work = tempfile.TemporaryDirectory(prefix="evctl-test-spellings-")
 
 # ---- encoders, each by its own rules ----------------------------------------------------------
 
