@@ -205,16 +205,6 @@ static int check_statuses(const char *text, struct err *e)
 	return 0;
 }
 
-static FILE *open_calls(const char *path, struct err *e)
-{
-	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					: open(path, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f)
-		err_errno(e, errno == ENOENT ? ERR_NOTFOUND : ERR_FAIL, "cannot read '%s'", path);
-	return f;
-}
-
 static int prepare(struct invocation *in, struct state *st, char id[17], struct err *e)
 {
 	const struct batch_start *o = in->options;
@@ -242,7 +232,7 @@ static int prepare(struct invocation *in, struct state *st, char id[17], struct 
 		.retry_status = o->retry_status,
 		.expires_h = o->expires};
 	if (read_most(o->max_failures, &order.max_failures, &order.max_percent, e) < 0 ||
-		check_statuses(o->retry_status, e) < 0 || !(order.calls = open_calls(o->calls, e)))
+		check_statuses(o->retry_status, e) < 0 || !(order.calls = cli_open(o->calls, e)))
 		return -1;
 	int r = batch_prepare(st, &order, id, e);
 	fclose(order.calls);

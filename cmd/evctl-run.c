@@ -210,16 +210,6 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	return code ? code : (int)e.code;
 }
 
-static FILE *open_calls(const char *path, struct err *e)
-{
-	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					: open(path, O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f)
-		err_errno(e, errno == ENOENT ? ERR_NOTFOUND : ERR_FAIL, "cannot read '%s'", path);
-	return f;
-}
-
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
 {
 	const struct run_order *o = in->options;
@@ -247,7 +237,7 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 {
 	const struct run_order *o = in->options;
-	FILE *f = open_calls(o->calls, e);
+	FILE *f = cli_open(o->calls, e);
 	if (!f)
 		return -1;
 	int done = run_lines(in, r, f, e);
@@ -305,7 +295,7 @@ static int run_spread(
 		.plain = true};
 	char id[17];
 	int code = 0;
-	order.calls = open_calls(o->calls, e);
+	order.calls = cli_open(o->calls, e);
 	int r = order.calls ? batch_prepare(st, &order, id, e) : -1;
 	if (order.calls)
 		fclose(order.calls);

@@ -311,11 +311,14 @@ static int start_hand(struct local *l, struct hand *h, struct err *e)
 {
 	const struct drive *d = l->d;
 	int pair[2];
-	STR_AUTO tmp = getenv("TMPDIR") ? path_join("TMPDIR=", getenv("TMPDIR")) : NULL;
+	const char *place = getenv("TMPDIR");
+	STR_AUTO tmp = NULL;
+	if (place && asprintf(&tmp, "TMPDIR=%s", place) < 0) {
+		tmp = NULL;
+		return err_set(e, ERR_FAIL, "out of memory");
+	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_errno(e, ERR_FAIL, "cannot make a socket");
-	if (tmp) /* "TMPDIR=" and "/x" were joined by a slash more than there should be */
-		memmove(tmp + 7, tmp + 8, strlen(tmp + 8) + 1);
 	const char *const argv[] = {l->program, TASK_DRIVER_WORD, d->b.spool, NULL};
 	const char *const envp[] = {"LC_ALL=C.UTF-8", tmp, NULL};
 	const int fds[TASK_DRIVER_FD + 1] = {-1, -1, STDERR_FILENO, pair[1]};
@@ -546,26 +549,24 @@ static void wait_for_news(struct local *l, int64_t until)
 	}
 }
 
-static void show_progress(struct local *l)
+void drive_progress(const struct drive *d, int64_t running)
 {
-	struct drive *d = l->d;
 	int64_t spent = clock_mono_ms() - d->begun, made = d->done - d->begun_done;
-	struct batch_progress p = {.calls = d->b.calls,
+	const struct batch_progress p = {.calls = d->b.calls,
 		.done = d->done,
 		.failed = d->failed,
+		.running = running,
 		.left_ms = made > 0 ? spent * (d->b.calls - d->done) / made : -1};
-	for (size_t i = 0; i < l->n; i++)
-		p.running += l->hands[i].has_chunk;
 	if (d->hooks->progress)
 		d->hooks->progress(d->hooks->ctx, &p);
 }
 
-static bool at_work(const struct local *l)
+static int64_t running(const struct local *l)
 {
+	int64_t n = 0;
 	for (size_t i = 0; i < l->n; i++)
-		if (l->hands[i].has_chunk)
-			return true;
-	return false;
+		n += l->hands[i].has_chunk;
+	return n;
 }
 
 bool drive_too_many(const struct drive *d)
@@ -579,14 +580,14 @@ static int loop(struct local *l, struct err *e)
 	look_for_cancel(l);
 	if (inflow_lines(d, false, e) < 0 || hand_out(l, e) < 0)
 		return -1;
-	while (at_work(l)) {
+	while (running(l)) {
 		wait_for_news(l, clock_mono_ms() + LOOK_MS);
 		look_for_cancel(l);
 		if (take_in(l, e) < 0 || (!drive_too_many(d) && hand_out(l, e) < 0))
 			return -1;
 		if (drive_too_many(d) || d->deaf)
 			begin_cancel(l);
-		show_progress(l);
+		drive_progress(d, running(l));
 	}
 	return 0;
 }

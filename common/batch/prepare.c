@@ -368,15 +368,6 @@ static json_t *texts(const char *const *v, size_t n)
 	return a;
 }
 
-static size_t most_memory(const struct manifest *m)
-{
-	size_t most = 0;
-	for (size_t i = 0; i < m->ntools; i++)
-		if (m->tools[i].memory > most)
-			most = m->tools[i].memory;
-	return most;
-}
-
 static int name_batch(struct preparing *p, struct err *e)
 {
 	const struct batch_order *o = p->o;
@@ -390,8 +381,8 @@ static int name_batch(struct preparing *p, struct err *e)
 	int64_t most = o->max_percent ? p->b.calls * o->max_failures / 100 : o->max_failures;
 	p->b.settings = json_pack("{s:o,s:o,s:I,s:i,s:i,s:i,s:s?,s:I,s:b}", "nodes",
 		texts(o->nodes, o->nnodes), "options", texts(o->engine_options, o->nengine_options),
-		"memory", (json_int_t)most_memory(&p->view.m), "settle", o->settle_s, "jobs",
-		o->jobs, "retry", o->retry, "retry_status", o->retry_status, "max_failures",
+		"memory", (json_int_t)manifest_most_memory(&p->view.m), "settle", o->settle_s,
+		"jobs", o->jobs, "retry", o->retry, "retry_status", o->retry_status, "max_failures",
 		(json_int_t)most, "plain", (int)o->plain);
 	bool local = strcmp(o->engine, "local") == 0;
 	int64_t least =

@@ -197,18 +197,12 @@ static void look_for_cancel(struct remote *r)
 		slurm_cancel(r);
 }
 
-static void show_progress(const struct remote *r)
+static int64_t running(const struct remote *r)
 {
-	const struct drive *d = r->d;
-	int64_t spent = clock_mono_ms() - d->begun, made = d->done - d->begun_done;
-	struct batch_progress p = {.calls = d->b.calls,
-		.done = d->done,
-		.failed = d->failed,
-		.left_ms = made > 0 ? spent * (d->b.calls - d->done) / made : -1};
+	int64_t n = 0;
 	for (size_t i = 0; i < r->n; i++)
-		p.running += r->v[i]->in.begun;
-	if (d->hooks->progress)
-		d->hooks->progress(d->hooks->ctx, &p);
+		n += r->v[i]->in.begun;
+	return n;
 }
 
 static int check_time(const struct remote *r, struct err *e)
@@ -234,7 +228,7 @@ static int loop(struct remote *r, struct err *e)
 				return -1;
 		}
 		look_for_cancel(r);
-		show_progress(r);
+		drive_progress(d, running(r));
 		if (d->cancelling) {
 			cancelled = cancelled ? cancelled : now;
 			if (!r->n || by_hand(d) || now - cancelled > CANCEL_MS)

@@ -159,19 +159,18 @@ static int submit_part(struct remote *r, size_t from, size_t to, struct err *e)
 	const struct drive *d = r->d;
 	const json_t *more = json_object_get(d->b.settings, "options");
 	BUF_AUTO script = {0};
-	char array[48], name[64], job[32], memory[48];
+	char array[48], name[64], named[80], job[32], memory[48];
 	STR_AUTO errors = NULL;
 	int64_t offset = r->v[from]->chunk.chunk;
 	snprintf(array, sizeof array, "--array=0-%zu", to - from - 1);
 	snprintf(name, sizeof name, "evctl-%s-%lld", d->b.id, (long long)offset);
 	snprintf(memory, sizeof memory, "--mem=%lldM",
 		(long long)(json_int_of(d->b.settings, "memory") >> 20) + SPARE_MB);
-	STR_AUTO named = path_join("--job-name=", name);
-	if (asprintf(&errors, "--error=%s/log/%%A_%%a", d->b.spool) < 0 || !named) {
+	snprintf(named, sizeof named, "--job-name=%s", name);
+	if (asprintf(&errors, "--error=%s/log/%%A_%%a", d->b.spool) < 0) {
 		errors = NULL;
 		return err_set(e, ERR_FAIL, "out of memory");
 	}
-	memmove(named + 11, named + 12, strlen(named + 12) + 1);
 	const char *args[64] = {"sbatch", "--parsable", "--export=NIL", "--no-requeue",
 		"--ntasks=1", "--signal=B:TERM@30", "--output=/dev/null", errors, named, array,
 		memory};
@@ -220,14 +219,44 @@ static bool lives(const char *state)
 	return true;
 }
 
-static void mark(struct remote *r, const char *line)
+static const char *job_of(const struct remote_flow *f)
+{
+	return f->chunk.job ? f->chunk.job : "";
+}
+
+static int by_job(const void *a, const void *b)
+{
+	return strcmp(
+		job_of(*(struct remote_flow *const *)a), job_of(*(struct remote_flow *const *)b));
+}
+
+static int is_job(const void *id, const void *flow)
+{
+	return strcmp(id, job_of(*(struct remote_flow *const *)flow));
+}
+
+static void mark(struct remote_flow **sorted, size_t n, const char *line)
 {
 	char id[32], state[32];
 	if (sscanf(line, "%31s %31s", id, state) != 2 || !lives(state))
 		return;
-	for (size_t i = 0; i < r->n; i++)
-		if (r->v[i]->chunk.job && strcmp(r->v[i]->chunk.job, id) == 0)
-			r->v[i]->alive = clock_mono_ms();
+	struct remote_flow **f = bsearch(id, sorted, n, sizeof *sorted, is_job);
+	if (f)
+		(*f)->alive = clock_mono_ms();
+}
+
+static void mark_all(struct remote *r, const char *lines)
+{
+	struct remote_flow **sorted = r->n ? calloc(r->n, sizeof *sorted) : NULL;
+	if (!sorted)
+		return;
+	memcpy(sorted, r->v, r->n * sizeof *sorted);
+	qsort(sorted, r->n, sizeof *sorted, by_job);
+	for (const char *s = lines; *s; s += *s == '\n') {
+		mark(sorted, r->n, s);
+		s += strcspn(s, "\n");
+	}
+	free(sorted);
 }
 
 void slurm_look(struct remote *r)
@@ -239,20 +268,24 @@ void slurm_look(struct remote *r)
 	const char *const args[] = {
 		"squeue", "-h", "-r", by_name, "--states=all", "-o", "%i %T", NULL};
 	r->away = run_command(args, NULL, &out, &away) < 0;
-	for (const char *s = buf_str(&out); !r->away && *s; s += *s == '\n') {
-		mark(r, s);
-		s += strcspn(s, "\n");
-	}
+	if (!r->away)
+		mark_all(r, buf_str(&out));
 }
 
+/* Whole arrays: the flows of one stand together, and all of a batch is cancelled. */
 void slurm_cancel(struct remote *r)
 {
+	char last[32] = "";
 	for (size_t i = 0; i < r->n; i++) {
 		struct err quiet = {0};
 		BUF_AUTO out = {0};
-		const char *job = r->v[i]->chunk.job;
-		const char *const args[] = {"scancel", job, NULL};
-		if (job)
-			run_command(args, NULL, &out, &quiet);
+		char array[32];
+		const char *job = job_of(r->v[i]);
+		snprintf(array, sizeof array, "%.*s", (int)strcspn(job, "_"), job);
+		const char *const args[] = {"scancel", array, NULL};
+		if (!*array || strcmp(array, last) == 0)
+			continue;
+		memcpy(last, array, sizeof last);
+		run_command(args, NULL, &out, &quiet);
 	}
 }

@@ -6,6 +6,8 @@
 #include "state/cred.h"
 #include "state/session.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,6 +56,16 @@ int cli_read(const char *path, const char *what, size_t limit, struct buf *b, st
 		return 0;
 	return b->failed ? err_set(e, ERR_USAGE, "%s is over %zu bytes", what, limit)
 			 : err_errno(e, ERR_FAIL, "cannot read %s", what);
+}
+
+FILE *cli_open(const char *path, struct err *e)
+{
+	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+					: open(path, O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		err_errno(e, errno == ENOENT ? ERR_NOTFOUND : ERR_FAIL, "cannot read '%s'", path);
+	return f;
 }
 
 void cli_warn_short(const struct invocation *in, const char *name, const struct secret *value,

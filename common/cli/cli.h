@@ -10,6 +10,8 @@
 #include "state/prompt.h"
 #include "state/state.h"
 
+#include <stdio.h>
+
 /* By --state, --key-file, --key-fd and --passphrase-fd, and what the environment says. */
 int cli_place(const struct invocation *in, struct state_place *p, struct err *e);
 /* Opens the state that the command line names. */
@@ -22,6 +24,8 @@ int cli_secret(const struct invocation *in, const struct secret_source *given, c
 	bool for_header, struct secret *out, struct err *e);
 /* A whole file, or stdin ("-"): what, of at most limit bytes. */
 int cli_read(const char *path, const char *what, size_t limit, struct buf *b, struct err *e);
+/* To read a file, or stdin ("-"), a line at a time; the caller closes it. */
+FILE *cli_open(const char *path, struct err *e);
 /* Warns of a value too short for what a longer one is safe from. */
 void cli_warn_short(const struct invocation *in, const char *name, const struct secret *value,
 	const char *danger);

@@ -50,6 +50,15 @@ void manifest_free(struct manifest *m)
 	*m = (struct manifest){0};
 }
 
+size_t manifest_most_memory(const struct manifest *m)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < m->ntools; i++)
+		if (m->tools[i].memory > most)
+			most = m->tools[i].memory;
+	return most;
+}
+
 const struct manifest_tool *manifest_tool(const struct manifest *m, const char *name)
 {
 	for (size_t i = 0; i < m->ntools; i++)

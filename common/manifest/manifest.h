@@ -57,6 +57,8 @@ void manifest_free(struct manifest *m);
 
 /* The tool of that name, or NULL. */
 const struct manifest_tool *manifest_tool(const struct manifest *m, const char *name);
+/* What the tool that asks for most memory may have, bytes: for a room in which all are called. */
+size_t manifest_most_memory(const struct manifest *m);
 
 /*
  * The whole manifest as a JSON object, and back; lossless, for snapshots. from_json fills a zeroed

@@ -280,16 +280,6 @@ static void note_unsupplied(struct going *g)
 
 /* ---- the call ------------------------------------------------------------------------------ */
 
-static size_t memory_of(const struct going *g)
-{
-	const struct manifest *m = &g->r->view.m;
-	size_t most = g->tool->memory;
-	for (size_t i = 0; g->r->warm && i < m->ntools; i++)
-		if (m->tools[i].memory > most)
-			most = m->tools[i].memory;
-	return most;
-}
-
 void runner_preload(struct expert_view *v, struct strv *modules)
 {
 	for (size_t t = 0; t < v->m.ntools; t++) {
@@ -316,7 +306,7 @@ static int open_room(struct going *g, struct err *e)
 		.preload = (const char *const *)preload.v,
 		.npreload = preload.n,
 		.session = r->warm,
-		.memory = memory_of(g),
+		.memory = r->warm ? manifest_most_memory(&r->view.m) : g->tool->memory,
 		.share = r->share,
 		.egress = r->egress};
 	return room_open(&r->room, &spec, e);

@@ -19,15 +19,6 @@
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
-static size_t most_memory(const struct manifest *m)
-{
-	size_t most = 0;
-	for (size_t i = 0; i < m->ntools; i++)
-		if (m->tools[i].memory > most)
-			most = m->tools[i].memory;
-	return most;
-}
-
 static int send_order(
 	int sock, const struct keeper_spec *k, const struct tree *code, int dir, struct err *e)
 {
@@ -126,7 +117,7 @@ int keeper_start(struct state *st, const struct keeper_order *o, struct session 
 			.nhosts = v.nhosts,
 			.preload = (const char *const *)preload.v,
 			.npreload = preload.n,
-			.memory = most_memory(&v.m),
+			.memory = manifest_most_memory(&v.m),
 			.share = share,
 			.egress = egress}};
 	memcpy(k.id, s->id, sizeof k.id);

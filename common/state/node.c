@@ -165,35 +165,42 @@ static char *homes_path(const char *path, struct err *e)
 	return NULL;
 }
 
+/* Whether the file, which need not be there, has a home's key in it; what it holds goes to b. */
+static int knows_home(const char *file, const char *hex, struct buf *b, struct err *e)
+{
+	struct err none = {0};
+	b->limit = HOMES_MAX;
+	if (file_read(file, b, &none) == 0)
+		return b->len && strstr(buf_str(b), hex);
+	if (none.code == ERR_NOTFOUND)
+		return 0;
+	*e = none;
+	return -1;
+}
+
 int node_trust(const char *path, const unsigned char home[SEAL_KEY_BYTES], struct err *e)
 {
-	BUF_AUTO b = {.limit = HOMES_MAX};
-	struct err none = {0};
+	BUF_AUTO b = {0};
 	char hex[65];
 	STR_AUTO file = homes_path(path, e);
-	if (!file)
-		return -1;
-	if (file_read(file, &b, &none) < 0 && none.code != ERR_NOTFOUND) {
-		*e = none;
-		return -1;
-	}
 	seal_key_hex(hex, home);
-	if (b.len && strstr(buf_str(&b), hex))
-		return 0;
+	int known = file ? knows_home(file, hex, &b, e) : -1;
+	if (known != 0)
+		return known < 0 ? -1 : 0;
 	buf_addf(&b, "%s\n", hex);
 	return file_write_atomic(file, b.data, b.len, 0600, e);
 }
 
 int node_trusts(const char *path, const unsigned char home[SEAL_KEY_BYTES], struct err *e)
 {
-	BUF_AUTO b = {.limit = HOMES_MAX};
+	BUF_AUTO b = {0};
 	struct err none = {0};
 	char hex[65];
 	STR_AUTO file = homes_path(path, e);
 	if (!file)
 		return -1;
 	seal_key_hex(hex, home);
-	if (file_read(file, &b, &none) == 0 && b.len && strstr(buf_str(&b), hex))
+	if (knows_home(file, hex, &b, &none) > 0)
 		return 0;
 	err_set(e, ERR_DENIED, "the bundle is of a home that this node does not know");
 	return err_hint(e, "if it is yours: evctl-node trust %s", hex);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "batch/bundle_file.h"
 #include "batch/outcome.h"
+#include "field_try.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,19 +21,6 @@ static union {
 	struct outcome_call call;
 	struct outcome_word word;
 } any;
-
-static void try(const struct buf *b, const struct fields *f)
-{
-	BUF_AUTO again = {.limit = b->len};
-	struct err e = {0};
-	memset(&any, 0, sizeof any);
-	if (!field_is(b, f) || field_read(b, f, &any) < 0)
-		return;
-	if (field_write(&again, f, &any, &e) < 0 || again.len != b->len ||
-		memcmp(again.data, b->data, b->len) != 0)
-		abort();
-	field_free(f, &any);
-}
 
 static void try_stream(const struct secret *key, const uint8_t *data, size_t n)
 {
@@ -61,10 +49,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	buf_add(&b, data, n);
 	if (buf_failed(&b) || seal_new_keypair(mine, &key, &e) < 0)
 		return 0;
-	try(&b, &outcome_run_fields);
-	try(&b, &outcome_call_fields);
-	try(&b, &outcome_word_fields);
-	try(&b, &outcome_end_fields);
+	field_try(&b, &outcome_run_fields, &any, sizeof any);
+	field_try(&b, &outcome_call_fields, &any, sizeof any);
+	field_try(&b, &outcome_word_fields, &any, sizeof any);
+	field_try(&b, &outcome_end_fields, &any, sizeof any);
 	try_stream(&key, data, n);
 	try_bundle(&key, &b);
 	return 0;

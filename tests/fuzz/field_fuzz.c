@@ -6,6 +6,7 @@
 #include "gate/message.h"
 #include "run/keeper_in.h"
 #include "run/wire.h"
+#include "field_try.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,19 +26,6 @@ static union {
 	struct keeper_spec spec;
 } any;
 
-static void try(const struct buf *b, const struct fields *f)
-{
-	BUF_AUTO again = {.limit = b->len};
-	struct err e = {0};
-	memset(&any, 0, sizeof any);
-	if (!field_is(b, f) || field_read(b, f, &any) < 0)
-		return;
-	if (field_write(&again, f, &any, &e) < 0 || again.len != b->len ||
-		memcmp(again.data, b->data, b->len) != 0)
-		abort();
-	field_free(f, &any);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	const struct fields *const all[] = {&gate_open_fields, &gate_policy_fields,
@@ -46,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		&wire_ready, &wire_go};
 	const struct buf b = {.data = (char *)data, .len = n};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		try(&b, all[i]);
+		field_try(&b, all[i], &any, sizeof any);
 	return 0;
 }
