@@ -77,6 +77,8 @@ int drive_open_calls(const struct drive *d, const struct batch_chunk *c, int64_t
 /* 1: the next that waits; 0: none does. */
 int drive_next_chunk(struct drive *d, struct batch_chunk *out, struct err *e);
 bool drive_too_many(const struct drive *d); /* failed, more than may be */
+/* Tasks that look find that no further call is to be made. */
+void drive_tell_cancel(const struct drive *d);
 /* Tells how far it is, with so many calls or chunks being made. */
 void drive_progress(const struct drive *d, int64_t running);
 /* SIGINT, SIGTERM and SIGHUP by a descriptor, until the old mask is set again. */

@@ -500,13 +500,19 @@ static int take_in(struct local *l, struct err *e)
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
+void drive_tell_cancel(const struct drive *d)
+{
+	int fd = openat(d->spool, "cancel", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd_close(&fd);
+}
+
 static void begin_cancel(struct local *l)
 {
 	struct drive *d = l->d;
 	if (d->cancelling)
 		return;
 	d->cancelling = true;
-	FD_AUTO fd = openat(d->spool, "cancel", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	drive_tell_cancel(d);
 	for (size_t i = 0; i < l->n; i++)
 		if (l->hands[i].child.pid > 0)
 			kill(l->hands[i].child.pid, SIGTERM);

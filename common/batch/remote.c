@@ -192,7 +192,7 @@ static void look_for_cancel(struct remote *r)
 	if (d->cancelling || (!asked && !drive_too_many(d) && !d->deaf))
 		return;
 	d->cancelling = true;
-	FD_AUTO fd = openat(d->spool, "cancel", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	drive_tell_cancel(d);
 	if (!by_hand(d))
 		slurm_cancel(r);
 }

@@ -54,7 +54,7 @@ static int run_command(const char *const *args, const char *input, struct buf *o
 	if (!file)
 		return -1;
 	argv[0] = file;
-	for (size_t i = 1; args[i] && i < 63; i++)
+	for (size_t i = 1; i < 63 && args[i]; i++)
 		argv[i] = args[i];
 	FD_AUTO in = fd_from_bytes("script", input ? input : "", input ? strlen(input) : 0);
 	FD_AUTO to = memfd_create("output", MFD_CLOEXEC);
