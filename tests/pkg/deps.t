@@ -50,6 +50,16 @@ with T() as t:
     t.ok(r.returncode == 1 and "run as root: apt-get install " in r.stderr and " libpython3.13-testsuite " in r.stderr,
          "the name that has python3's version in it", r)
 
+    # What is extra is a program, looked for where daemons are too: an ordinary user's PATH need not lead there.
+    daemon = next((n for n in ("slurmctld", "slurmd") if shutil.which(n, path="/usr/sbin:/sbin")), None)
+    there = {r[1] for r in ROWS if r[0] == "test?" and shutil.which(r[1], path="/usr/sbin:/sbin")}
+    r = run(system("sbin", apt_get="exit 1", apt_cache="echo '  Candidate: 1'", dpkg_query="echo ok installed", id="echo 1000"), "test")
+    t.ok(r.returncode == 1 and " chromium" in r.stderr, "control: an extra program that is on no PATH is asked for", r)
+    if daemon:
+        t.ok(not there & set(r.stderr.split()), "one that only root's PATH has is not", (there, r))
+    else:
+        t.skip("one that only root's PATH has is not", "no Slurm is here")
+
     # a library that is missing
     r = run(os.environ["PATH"], "--libraries")
     t.ok(r.returncode == 0 and r.stderr == "", "here are all libraries", r)
