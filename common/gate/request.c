@@ -45,7 +45,8 @@ static int on_body(void *arg, const void *p, size_t n)
 static int on_idle(void *arg)
 {
 	struct request *r = arg;
-	return r->call->over || (r->answer.head_sent && http_conn_flush(r->head.in.c) < 0) ? -1 : 0;
+	bool waits = r->answer.head_sent && !r->answer.held;
+	return r->call->over || (waits && http_conn_flush(r->head.in.c) < 0) ? -1 : 0;
 }
 
 /* Once it has ceased to send it is asked whether it still reads. */

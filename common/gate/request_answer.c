@@ -125,8 +125,9 @@ int request_answer_head(struct request_answer *a, const struct upstream_head *h)
 		return refuse_memory(a->no);
 	if (a->no->status)
 		return -1;
-	/* Where the body may yet be refused for what it repeats, its first bytes bring the head. */
-	if (leak_empty(a->unswap.l))
+	/* Where the body may yet be refused for what it repeats, its first bytes bring the head;
+	 * where there is none, request_answer_end() does. */
+	if (leak_empty(a->unswap.l) && !a->bodyless && a->left != 0)
 		send_head(a);
 	return a->in->c->dead ? -1 : 0;
 }
@@ -145,7 +146,11 @@ static int put_body(struct request_answer *a, const void *p, size_t n)
 		snprintf(line, sizeof line, "%zx\r\n", n);
 		http_conn_puts(c, line);
 	}
-	http_conn_put(c, p, n);
+	/* Nobody has an answer whole before it is written down: a flush may come at any time. */
+	a->held = a->left == (int64_t)n;
+	if (a->held)
+		a->last = ((const char *)p)[n - 1];
+	http_conn_put(c, p, n - a->held);
 	if (a->chunked)
 		http_conn_puts(c, "\r\n");
 	if (a->left >= 0)
@@ -227,6 +232,8 @@ int request_answer_end(struct request_answer *a)
 	if (put_swapped(a, leak_flush(&a->unswap, &out), true, &out) < 0)
 		return -1;
 	send_head(a);
+	if (a->held)
+		http_conn_put(a->in->c, &a->last, 1);
 	if (a->chunked)
 		http_conn_puts(a->in->c, "0\r\n\r\n");
 	else if (!a->bodyless && a->left > 0)

@@ -17,6 +17,8 @@ struct request_answer {
 	bool as_it_came;
 	int64_t left; /* of an answer with a length, else -1 */
 	uint64_t got; /* bytes, decoded */
+	bool held;    /* the last byte of such an answer waits for request_answer_end() */
+	char last;
 	struct decoding *decode;
 	struct packing *pack; /* what was decoded to put stand-ins in */
 	struct buf head;      /* until the body's first bytes go on: then a refusal is too late */
