@@ -43,17 +43,23 @@ static void print_missing(const struct invocation *in, const json_t *missing)
 			(int)json_integer_value(json_object_get(m, "line")), text_of(m, "hint"));
 }
 
-/* What is missing is a report, and so printed; after any other failure there is none. */
-static int report_failure(struct invocation *in, const struct apply_result *r, bool dry)
+/*
+ * What is missing is a report, and so printed, with the rest of a plan; after any other failure
+ * there is none.
+ */
+static int report_failure(
+	struct invocation *in, const struct apply_result *r, bool dry, const struct err *e)
 {
-	if (!json_array_size(r->missing))
+	if (e->code != ERR_FINDINGS || !json_array_size(r->missing))
 		return -1;
-	print_missing(in, r->missing);
 	if (in->output == OUTPUT_JSON) {
 		in->silent = true;
-		output_json(json_pack("{s:b,s:b,s:[],s:O}", "applied", 0, "dry_run", (int)dry,
-			"changes", "missing", r->missing));
+		output_json(json_pack("{s:b,s:b,s:O,s:O}", "applied", 0, "dry_run", (int)dry,
+			"changes", r->changes, "missing", r->missing));
+		return -1;
 	}
+	print_missing(in, r->missing);
+	print_changes(in, r->changes);
 	return -1;
 }
 
@@ -119,7 +125,7 @@ static int run(struct invocation *in, struct err *e)
 	if (o.prune && !o.dry && say_confirm(in, e, "remove what '%s' does not name", o.file) < 0)
 		return -1;
 	if (apply_file(&st, &a, &o, &r, e) < 0)
-		return report_failure(in, &r, o.dry);
+		return report_failure(in, &r, o.dry, e);
 	return report(in, &r, o.dry);
 }
 

@@ -1,4 +1,4 @@
-#include "apply/apply.h"
+#include "apply/applying.h"
 #include "base/file.h"
 #include "net/hostname.h"
 #include "state/capem.h"
@@ -6,19 +6,13 @@
 #include "state/cred.h"
 #include "state/expert.h"
 #include "state/bound_host.h"
+#include "verify/diff.h"
 #include "verify/publish.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct applying {
-	struct state *st;
-	const struct applyfile *a;
-	const struct apply_options *o;
-	struct apply_result *r;
-	json_t *seen; /* the hosts done so far, as {text: line} */
-};
 
 void apply_result_free(struct apply_result *r)
 {
@@ -27,157 +21,77 @@ void apply_result_free(struct apply_result *r)
 	*r = (struct apply_result){0};
 }
 
-static void note(
-	struct applying *ap, const char *op, const char *kind, const char *name, const char *detail)
-{
-	json_array_append_new(
-		ap->r->changes, json_pack("{s:s,s:s,s:s,s:s}", "op", op, "kind", kind, "name", name,
-					"detail", detail ? detail : ""));
-}
-
-static void miss(
-	struct applying *ap, const char *kind, const char *name, int line, const char *hint)
-{
-	json_array_append_new(ap->r->missing, json_pack("{s:s,s:s,s:i,s:s}", "kind", kind, "name",
-						      name, "line", line, "hint", hint));
-}
-
 static int at(const struct applying *ap, int line, int col, struct err *e)
 {
 	return err_wrap(e, "%s:%d:%d", ap->o->file, line, col);
 }
 
-/* A path of the file, which starts where the file is. The caller frees. */
-static char *beside_file(const struct applying *ap, const char *path)
+/* The certificates that the file says, read into pem; NULL where it says none. */
+static int read_ca(const struct applying *ap, const char *ca, const char *ca_file, struct buf *pem,
+	const char **out, struct err *e)
 {
-	const char *slash = strrchr(ap->o->file, '/');
-	char *out = NULL;
-	if (path[0] == '/' || !slash)
-		return strdup(path);
-	if (asprintf(&out, "%.*s/%s", (int)(slash - ap->o->file), ap->o->file, path) < 0)
-		return NULL;
-	return out;
-}
-
-/* The route of the file's entry, with its certificates read into pem; borrowed from both. */
-static int read_route(const struct applying *ap, const struct route *given, const char *ca_file,
-	struct buf *pem, struct route *out, struct err *e)
-{
-	*out = *given;
-	if (given->ca) {
-		buf_adds(pem, given->ca);
+	*out = NULL;
+	if (ca) {
+		buf_adds(pem, ca);
+		*out = buf_str(pem);
 		return capem_check("ca", pem, e);
 	}
 	if (!ca_file)
 		return 0;
-	STR_AUTO real = beside_file(ap, ca_file);
+	STR_AUTO real = plan_beside_file(ap, ca_file);
 	if (!real)
 		return err_set(e, ERR_FAIL, "out of memory");
 	if (capem_read(real, pem, e) < 0)
 		return -1;
-	out->ca = buf_str(pem);
+	*out = buf_str(pem);
 	return 0;
 }
 
-/* ---- what only a person can bring ---------------------------------------------------------- */
+/* What a route is to be: as the entry says, and as it was where that says nothing. Borrowed. */
+struct route_asked {
+	unsigned said;
+	const struct route *given;
+	const char *ca_file;
+};
 
-static bool names_credential(const struct applying *ap, const char *name)
+static int merge_route(const struct applying *ap, const struct route_asked *asked,
+	const struct route *now, struct buf *pem, struct route *out, struct err *e)
 {
-	for (size_t i = 0; i < ap->a->ncredentials; i++)
-		if (strcmp(ap->a->credentials[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-static void find_missing_credentials(struct applying *ap)
-{
-	char hint[160];
-	for (size_t i = 0; i < ap->a->ncredentials; i++) {
-		const struct apply_credential *c = &ap->a->credentials[i];
-		if (cred_exists(ap->st, c->name))
-			continue;
-		snprintf(hint, sizeof hint, "evctl-cred add %s%s%s", c->name,
-			c->payer && strcmp(c->payer, "buyer") == 0 ? " --payer buyer" : "",
-			c->sealed == APPLY_YES ? " --sealed" : "");
-		miss(ap, "credential", c->name, c->line, hint);
-	}
-	for (size_t i = 0; i < ap->a->nhosts; i++) {
-		const struct apply_host *h = &ap->a->hosts[i];
-		if (!h->bind || names_credential(ap, h->bind) || cred_exists(ap->st, h->bind))
-			continue;
-		snprintf(hint, sizeof hint, "evctl-cred add %s", h->bind);
-		miss(ap, "credential", h->bind, h->line, hint);
-	}
-}
-
-static bool builder_pays(const struct apply_connection *c)
-{
-	for (size_t i = 0; i < c->ngrants; i++)
-		if (strcmp(c->grants[i].payer, "builder") == 0)
-			return true;
-	return false;
-}
-
-/* To be pasted into a shell as it is. */
-static void command_that_adds(
-	const struct applying *ap, const struct apply_connection *c, struct buf *b)
-{
-	buf_addf(b, "evctl-conn add %s --env %s --auth ", c->name, c->env);
-	buf_addword(b, c->auth);
-	for (size_t k = 0; k < c->hosts.n; k++) {
-		buf_adds(b, " --host ");
-		buf_addword(b, c->hosts.v[k]);
-	}
-	if (c->route.allow_private)
-		buf_adds(b, " --allow-private");
-	if (c->route.connect_to) {
-		buf_adds(b, " --connect-to ");
-		buf_addword(b, c->route.connect_to);
-	}
-	if (!c->ca_file)
-		return;
-	STR_AUTO path = beside_file(ap, c->ca_file);
-	buf_adds(b, " --ca-file ");
-	buf_addword(b, path ? path : c->ca_file);
-}
-
-/* A connection whose key the builder brings cannot be made here: its value is no part of a file. */
-static void find_missing_connections(struct applying *ap)
-{
-	for (size_t i = 0; i < ap->a->nconnections; i++) {
-		const struct apply_connection *c = &ap->a->connections[i];
-		CONN_AUTO old = {0};
-		struct err quiet = {0};
-		bool exists = conn_find(ap->st, c->name, &old, &quiet) == 0;
-		if (!builder_pays(c) || (exists && old.has_value))
-			continue;
-		BUF_AUTO hint = {0};
-		if (exists)
-			buf_addf(&hint, "evctl-conn rotate %s", c->name);
-		else
-			command_that_adds(ap, c, &hint);
-		miss(ap, "connection", c->name, c->line, buf_str(&hint));
-	}
+	*out = *now;
+	if (asked->said & APPLY_ALLOW_PRIVATE)
+		out->allow_private = asked->given->allow_private;
+	if (asked->said & APPLY_CONNECT_TO)
+		out->connect_to = asked->given->connect_to;
+	if (!(asked->said & APPLY_CA))
+		return 0;
+	return read_ca(ap, asked->given->ca, asked->ca_file, pem, &out->ca, e);
 }
 
 /* ---- credentials and hosts ----------------------------------------------------------------- */
 
+static const char *payer_word(bool buyer_pays)
+{
+	return buyer_pays ? "buyer" : "stored";
+}
+
 static int apply_credential(struct applying *ap, const struct apply_credential *w, struct err *e)
 {
 	struct cred c;
+	APPLY_CHANGE_AUTO f = {.changes = true};
 	if (cred_find(ap->st, w->name, &c, e) < 0)
 		return at(ap, w->line, w->col, e);
-	bool buyer = w->payer && strcmp(w->payer, "buyer") == 0;
-	if (w->payer && buyer != c.buyer_pays) {
-		if (cred_set_payer(ap->st, &c, buyer, e) < 0)
-			return at(ap, w->line, w->col, e);
-		note(ap, "~", "credential", c.name, buyer ? "payer buyer" : "payer stored");
-	}
-	if (w->sealed != APPLY_UNSAID && (w->sealed == APPLY_YES) != c.sealed) {
-		if (cred_set_sealed(ap->st, &c, w->sealed == APPLY_YES, e) < 0)
-			return at(ap, w->line, w->col, e);
-		note(ap, "~", "credential", c.name, c.sealed ? "no longer sealed" : "sealed");
-	}
+	bool buyer =
+		w->said & APPLY_PAYER ? w->payer && strcmp(w->payer, "buyer") == 0 : c.buyer_pays;
+	bool seal = w->sealed == APPLY_UNSAID ? c.sealed : w->sealed == APPLY_YES;
+	apply_change_add(
+		&f, "payer", json_string(payer_word(c.buyer_pays)), json_string(payer_word(buyer)));
+	apply_change_add(&f, "sealed", json_boolean(c.sealed), json_boolean(seal));
+	if (!json_array_size(f.list))
+		return 0;
+	plan_note_fields(ap, "credential", c.name, &f);
+	if ((buyer != c.buyer_pays && cred_set_payer(ap->st, &c, buyer, e) < 0) ||
+		(seal != c.sealed && cred_set_sealed(ap->st, &c, seal, e) < 0))
+		return at(ap, w->line, w->col, e);
 	return 0;
 }
 
@@ -186,13 +100,16 @@ static int bind_host(
 	struct applying *ap, const struct bound_host *b, const char *key, struct err *e)
 {
 	struct cred c;
-	char text[HOST_TEXT_MAX];
+	char text[HOST_TEXT_MAX], what[160];
+	const char *was = b->credential_name;
 	if (key && cred_find(ap->st, key, &c, e) < 0)
 		return -1;
-	if (strcmp(b->credential_name ? b->credential_name : "", key ? key : "") == 0)
+	if (strcmp(was ? was : "", key ? key : "") == 0)
 		return 0;
 	host_text(&b->host, text);
-	note(ap, "~", "bind", text, key ? key : "egress only");
+	snprintf(what, sizeof what, "%s -> %s", was ? was : "egress only",
+		key ? key : "egress only");
+	plan_note(ap, "~", "bind", text, what);
 	return host_bind(ap->st, b, key ? &c : NULL, e);
 }
 
@@ -200,10 +117,15 @@ static int add_host(struct applying *ap, const struct host *h, const char *key, 
 {
 	struct cred c;
 	char text[HOST_TEXT_MAX];
+	const struct route none = {0};
+	APPLY_CHANGE_AUTO f = {0};
 	if (key && cred_find(ap->st, key, &c, e) < 0)
 		return -1;
 	host_text(h, text);
-	note(ap, "+", "host", text, key);
+	apply_change_add(&f, "bind", json_null(), json_text_or_null(key));
+	apply_change_add(&f, "plain", json_null(), json_boolean(h->plain));
+	apply_change_add_route(&f, &none, &h->route);
+	plan_note_fields(ap, "host", text, &f);
 	return host_add(ap->st, h, key ? &c : NULL, e);
 }
 
@@ -211,9 +133,13 @@ static int set_host(struct applying *ap, const struct bound_host *now, const str
 	const char *key, struct err *e)
 {
 	char text[HOST_TEXT_MAX];
+	APPLY_CHANGE_AUTO f = {.changes = true};
 	host_text(want, text);
 	if (!host_same(&now->host, want)) {
-		note(ap, "~", "host", text, "flags");
+		apply_change_add(
+			&f, "plain", json_boolean(now->host.plain), json_boolean(want->plain));
+		apply_change_add_route(&f, &now->host.route, &want->route);
+		plan_note_fields(ap, "host", text, &f);
 		if (host_set(ap->st, now, want, e) < 0)
 			return -1;
 	}
@@ -240,18 +166,20 @@ static int apply_host(struct applying *ap, const struct apply_host *w, struct er
 	HOST_AUTO named = {0};
 	BOUND_HOST_AUTO now = {0};
 	struct err none = {0};
-	struct route route;
-	if (host_parse(w->host, &named, e) < 0 || refuse_twice(ap, w, &named, e) < 0 ||
-		read_route(ap, &w->route, w->ca_file, &pem, &route, e) < 0)
+	struct route_asked asked = {w->said, &w->route, w->ca_file};
+	struct host want;
+	if (host_parse(w->host, &named, e) < 0 || refuse_twice(ap, w, &named, e) < 0)
 		return at(ap, w->line, w->col, e);
-	struct host want = {named.name, named.port, w->plain, route};
-	int r;
-	if (host_find(ap->st, w->host, &now, &none) == 0)
-		r = set_host(ap, &now, &want, w->bind, e);
-	else if (none.code == ERR_NOTFOUND)
-		r = add_host(ap, &want, w->bind, e);
-	else
-		r = err_set(e, none.code, "%s", none.msg);
+	int found = host_find(ap->st, w->host, &now, &none);
+	if (found < 0 && none.code != ERR_NOTFOUND)
+		return err_set(e, none.code, "%s", none.msg);
+	want = (struct host){.name = named.name,
+		.port = named.port,
+		.plain = w->said & APPLY_PLAIN ? w->plain : now.host.plain};
+	const char *key = w->said & APPLY_BIND ? w->bind : now.credential_name;
+	int r = merge_route(ap, &asked, &now.host.route, &pem, &want.route, e);
+	if (r == 0)
+		r = found == 0 ? set_host(ap, &now, &want, key, e) : add_host(ap, &want, key, e);
 	return r < 0 ? at(ap, w->line, w->col, e) : 0;
 }
 
@@ -262,7 +190,7 @@ static int make_expert(struct applying *ap, const struct apply_expert *w, struct
 	MANIFEST_AUTO m = {0};
 	TREE_AUTO t = {0};
 	STR_AUTO real = NULL;
-	STR_AUTO dir = w->dir ? beside_file(ap, w->dir) : NULL;
+	STR_AUTO dir = w->dir ? plan_beside_file(ap, w->dir) : NULL;
 	struct err none = {0};
 	EXPERT_AUTO x = {0};
 	bool exists = expert_find(ap->st, w->name, &x, &none) == 0;
@@ -280,12 +208,14 @@ static int make_expert(struct applying *ap, const struct apply_expert *w, struct
 		return err_hint(e, "change 'name' here or in its expert.yaml");
 	}
 	if (!exists) {
-		note(ap, "+", "expert", w->name, real);
+		plan_note(ap, "+", "expert", w->name, real);
 		return expert_create(ap->st, real, &m, e);
 	}
 	if (strcmp(real, x.dir) == 0)
 		return 0;
-	note(ap, "~", "expert", w->name, real);
+	APPLY_CHANGE_AUTO f = {.changes = true};
+	apply_change_add(&f, "dir", json_text_or_null(x.dir), json_text_or_null(real));
+	plan_note_fields(ap, "expert", w->name, &f);
 	return expert_set_dir(ap->st, &x, real, &m, e);
 }
 
@@ -314,7 +244,7 @@ static int attach_one(
 {
 	JSON_AUTO done = expert_attach(ap->st, x, &text, 1, attach, e);
 	if (json_is_true(json_object_get(json_array_get(done, 0), "changed")))
-		note(ap, attach ? "+" : "-", "attach", x->name, text);
+		plan_note(ap, attach ? "+" : "-", "attach", x->name, text);
 	return done ? 0 : -1;
 }
 
@@ -342,30 +272,59 @@ static int attach_hosts(struct applying *ap, const struct apply_expert *w, struc
 	return 0;
 }
 
-static int publish_expert(struct applying *ap, const char *name, struct err *e)
+/* What differs from the published version, as a list for people; "" where nothing does. */
+static int differences(struct state *st, const char *name, struct buf *out, struct err *e)
+{
+	EXPERT_VIEW_AUTO published = {0};
+	EXPERT_VIEW_AUTO draft = {0};
+	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
+		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
+		return -1;
+	JSON_AUTO diff = diff_make(&published, &draft, e);
+	if (!diff)
+		return -1;
+	diff_parts(diff, out);
+	return 0;
+}
+
+static int publish_expert(struct applying *ap, const char *name, const char *changed, struct err *e)
 {
 	EXPERT_VIEW_AUTO v = {0};
 	int version = 0;
 	JSON_AUTO verdict = publish(ap->st, name, false, &v, &version, e);
 	if (!verdict)
 		return -1;
-	note(ap, "+", "publish", name, NULL);
+	BUF_AUTO what = {0};
+	buf_addf(&what, "version %d%s%s", version, *changed ? ": changed " : "", changed);
+	plan_note(ap, "+", "publish", name, buf_str(&what));
 	return 0;
+}
+
+static int publish_latest(struct applying *ap, const char *name, struct err *e)
+{
+	BUF_AUTO changed = {0};
+	if (differences(ap->st, name, &changed, e) < 0)
+		return -1;
+	return changed.len ? publish_expert(ap, name, buf_str(&changed), e) : 0;
 }
 
 static int offer_expert(struct applying *ap, const struct apply_expert *w, struct err *e)
 {
 	EXPERT_AUTO x = {0};
+	char what[32];
 	int was;
 	if (w->published == APPLY_UNSAID)
 		return 0;
 	if (expert_find(ap->st, w->name, &x, e) < 0)
 		return -1;
-	if (w->published == APPLY_YES)
-		return x.published ? 0 : publish_expert(ap, w->name, e);
-	if (!x.published)
+	if (w->published != APPLY_NO && !x.published)
+		return publish_expert(ap, w->name, "", e);
+	if (w->published == APPLY_LATEST)
+		return publish_latest(ap, w->name, e);
+	if (w->published == APPLY_YES || !x.published)
 		return 0;
-	note(ap, "-", "publish", w->name, NULL);
+	snprintf(what, sizeof what, "version %d", x.published);
+	plan_note(ap, "-", "publish", w->name, what);
 	return expert_unpublish(ap->st, &x, &was, e);
 }
 
@@ -390,60 +349,80 @@ static bool same_hosts(const struct strv *stored, const struct strv *wanted)
 	return true;
 }
 
+/* The hosts as the state writes them: spellings compare, and the plan shows what is kept. */
+static json_t *hosts_shown(const struct strv *hosts)
+{
+	STRV_AUTO texts = {0};
+	struct err none = {0};
+	return json_texts(add_canonicals(&texts, hosts, &none) < 0 ? hosts : &texts);
+}
+
+static void connection_fields(
+	struct apply_change *f, const struct conn *old, const struct conn *want)
+{
+	bool same = f->changes && same_hosts(&old->hosts, &want->hosts);
+	apply_change_add(f, "hosts", json_texts(&old->hosts),
+		same ? json_texts(&old->hosts) : hosts_shown(&want->hosts));
+	apply_change_add(f, "env", json_text_or_null(old->env), json_text_or_null(want->env));
+	apply_change_add(f, "auth", json_text_or_null(old->auth), json_text_or_null(want->auth));
+	apply_change_add_route(f, &old->route, &want->route);
+}
+
+/* What a new one cannot do without. */
+static int check_whole(const struct conn *c, struct err *e)
+{
+	const char *lacks = !c->hosts.n ? "hosts" : !c->env ? "env" : !c->auth ? "auth" : NULL;
+	return lacks ? err_set(e, ERR_USAGE, "the connection lacks '%s'", lacks) : 0;
+}
+
 static int make_connection(struct applying *ap, const struct apply_connection *w, struct err *e)
 {
 	BUF_AUTO pem = {0};
 	CONN_AUTO old = {0};
 	struct err none = {0};
-	struct conn want = {.name = w->name, .env = w->env, .auth = w->auth, .hosts = w->hosts};
-	if (read_route(ap, &w->route, w->ca_file, &pem, &want.route, e) < 0)
+	bool exists = conn_find(ap->st, w->name, &old, &none) == 0;
+	struct route_asked asked = {w->said, &w->route, w->ca_file};
+	struct conn want = {.id = old.id,
+		.name = w->name,
+		.env = w->env ? w->env : old.env,
+		.auth = w->auth ? w->auth : old.auth,
+		.hosts = w->hosts.n ? w->hosts : old.hosts};
+	APPLY_CHANGE_AUTO f = {.changes = exists};
+	if (!exists && none.code != ERR_NOTFOUND)
+		return err_set(e, none.code, "%s", none.msg);
+	if (check_whole(&want, e) < 0 ||
+		merge_route(ap, &asked, &old.route, &pem, &want.route, e) < 0)
 		return -1;
-	if (conn_find(ap->st, w->name, &old, &none) < 0) {
-		note(ap, "+", "connection", w->name, NULL);
-		return conn_add(ap->st, &want, NULL, e);
-	}
-	if (same_hosts(&old.hosts, &w->hosts) && strcmp(old.env, w->env) == 0 &&
-		strcmp(old.auth, w->auth) == 0 && route_same(&old.route, &want.route))
+	connection_fields(&f, &old, &want);
+	if (exists && !json_array_size(f.list))
 		return 0;
-	note(ap, "~", "connection", w->name, NULL);
-	want.id = old.id;
-	return conn_set(ap->st, &want, e);
+	/* What stands in for a missing one is in the plan as that. */
+	if (!lacks_has(ap, "connection", w->name))
+		plan_note_fields(ap, "connection", w->name, &f);
+	return exists ? conn_set(ap->st, &want, e) : conn_add(ap->st, &want, NULL, e);
 }
 
 static int grant_one(
 	struct applying *ap, const struct conn *c, const struct apply_grant *g, struct err *e)
 {
 	EXPERT_AUTO x = {0};
-	bool changed = false;
+	bool granted = false, paid = false, changed = false;
 	char what[160];
 	if (expert_find(ap->st, g->expert, &x, e) < 0 ||
-		conn_grant(ap->st, c, &x, strcmp(g->payer, "buyer") == 0, &changed, e) < 0)
+		conn_granted(ap->st, c, &x, &granted, &paid, e) < 0)
 		return at(ap, g->line, g->col, e);
-	snprintf(what, sizeof what, "%s, payer %s", g->expert, g->payer);
-	if (changed)
-		note(ap, "+", "grant", c->name, what);
-	return 0;
-}
-
-static int revoke_others(
-	struct applying *ap, const struct conn *c, const struct apply_connection *w, struct err *e)
-{
-	STRV_AUTO names = {0};
-	if (expert_names(ap->st, &names, e) < 0)
-		return -1;
-	for (size_t i = 0; i < names.n; i++) {
-		EXPERT_AUTO x = {0};
-		bool wanted = false, changed = false;
-		for (size_t k = 0; k < w->ngrants; k++)
-			wanted |= strcmp(w->grants[k].expert, names.v[i]) == 0;
-		if (wanted)
-			continue;
-		if (expert_find(ap->st, names.v[i], &x, e) < 0 ||
-			conn_revoke(ap->st, c, &x, &changed, e) < 0)
-			return -1;
-		if (changed)
-			note(ap, "-", "grant", c->name, names.v[i]);
+	if (!g->payer && !granted) {
+		err_set(e, ERR_USAGE, "the grant lacks 'payer'");
+		return at(ap, g->line, g->col, e);
 	}
+	if (!g->payer)
+		return 0;
+	if (conn_grant(ap->st, c, &x, strcmp(g->payer, "buyer") == 0, &changed, e) < 0)
+		return at(ap, g->line, g->col, e);
+	snprintf(what, sizeof what, "%s, payer %s%s%s", g->expert,
+		granted ? paid ? "buyer" : "builder" : "", granted ? " -> " : "", g->payer);
+	if (changed)
+		plan_note(ap, granted ? "~" : "+", "grant", c->name, what);
 	return 0;
 }
 
@@ -456,89 +435,6 @@ static int apply_connection(struct applying *ap, const struct apply_connection *
 		if (grant_one(ap, &c, &w->grants[i], e) < 0)
 			return -1;
 	return w->has_grants ? revoke_others(ap, &c, w, e) : 0;
-}
-
-/* ---- pruning ------------------------------------------------------------------------------- */
-
-static bool names_expert(const struct applying *ap, const char *name)
-{
-	for (size_t i = 0; i < ap->a->nexperts; i++)
-		if (strcmp(ap->a->experts[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool names_connection(const struct applying *ap, const char *name)
-{
-	for (size_t i = 0; i < ap->a->nconnections; i++)
-		if (strcmp(ap->a->connections[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-static bool names_host(const struct applying *ap, const char *text)
-{
-	return json_object_get(ap->seen, text) != NULL;
-}
-
-static int remove_expert(struct applying *ap, const char *name, struct err *e)
-{
-	EXPERT_AUTO x = {0};
-	return expert_find(ap->st, name, &x, e) < 0 ? -1 : expert_remove(ap->st, &x, e);
-}
-
-static int remove_connection(struct applying *ap, const char *name, struct err *e)
-{
-	CONN_AUTO c = {0};
-	const struct apply_connection without_grants = {0};
-	if (conn_find(ap->st, name, &c, e) < 0 || revoke_others(ap, &c, &without_grants, e) < 0)
-		return -1;
-	return conn_remove(ap->st, &c, e);
-}
-
-static int remove_host(struct applying *ap, const char *text, struct err *e)
-{
-	BOUND_HOST_AUTO h = {0};
-	return host_find(ap->st, text, &h, e) < 0 ? -1 : host_remove(ap->st, &h, e);
-}
-
-static int remove_credential(struct applying *ap, const char *name, struct err *e)
-{
-	struct cred c;
-	return cred_find(ap->st, name, &c, e) < 0 ? -1 : cred_remove(ap->st, &c, e);
-}
-
-/* Users before what they use. What the file has no section of is left alone. */
-static int prune(struct applying *ap, struct err *e)
-{
-	const struct applyfile *a = ap->a;
-	const struct {
-		bool has;
-		const char *kind;
-		int (*names)(struct state *, struct strv *, struct err *);
-		bool (*kept)(const struct applying *, const char *);
-		int (*remove)(struct applying *, const char *, struct err *);
-	} kinds[] = {
-		{a->has_experts, "expert", expert_names, names_expert, remove_expert},
-		{a->has_connections, "connection", conn_names, names_connection, remove_connection},
-		{a->has_hosts, "host", host_texts, names_host, remove_host},
-		{a->has_credentials, "credential", cred_names, names_credential, remove_credential},
-	};
-	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-		STRV_AUTO names = {0};
-		if (!kinds[k].has)
-			continue;
-		if (kinds[k].names(ap->st, &names, e) < 0)
-			return -1;
-		for (size_t i = 0; i < names.n; i++) {
-			if (kinds[k].kept(ap, names.v[i]))
-				continue;
-			if (kinds[k].remove(ap, names.v[i], e) < 0)
-				return -1;
-			note(ap, "-", kinds[k].kind, names.v[i], NULL);
-		}
-	}
-	return 0;
 }
 
 static int make_all(struct applying *ap, struct err *e)
@@ -556,27 +452,40 @@ static int make_all(struct applying *ap, struct err *e)
 	return r == 0 && ap->o->prune ? prune(ap, e) : r;
 }
 
+/* What stands in for what is missing is in a plan only. */
+static int plan_all(struct applying *ap, struct err *e)
+{
+	return lacks_stand_in(ap, e) < 0 ? -1 : make_all(ap, e);
+}
+
+static int refuse_missing(const struct apply_result *r, struct err *e)
+{
+	err_set(e, ERR_FINDINGS,
+		"%zu of what the file names must be added first; nothing was changed",
+		json_array_size(r->missing));
+	return err_hint(e, "%s", json_text_of(json_array_get(r->missing, 0), "hint"));
+}
+
 int apply_file(struct state *st, const struct applyfile *a, const struct apply_options *o,
 	struct apply_result *r, struct err *e)
 {
 	JSON_AUTO seen = json_object();
 	struct applying ap = {st, a, o, r, seen};
 	*r = (struct apply_result){json_array(), json_array()};
-	find_missing_credentials(&ap);
-	find_missing_connections(&ap);
-	if (json_array_size(r->missing)) {
-		err_set(e, ERR_FINDINGS,
-			"%zu of what the file names must be added first; nothing was "
-			"changed",
-			json_array_size(r->missing));
-		return err_hint(e, "%s",
-			json_string_value(json_object_get(json_array_get(r->missing, 0), "hint")));
-	}
+	lacks_find(&ap);
+	bool lacking = json_array_size(r->missing);
+	if (lacking && !o->dry)
+		return refuse_missing(r, e);
 	if (state_begin(st, e) < 0)
 		return -1;
-	if (make_all(&ap, e) < 0 || o->dry) {
-		state_rollback(st);
+	if (plan_all(&ap, e) == 0 && !o->dry)
+		return state_commit(st, e);
+	state_rollback(st);
+	if (!lacking)
 		return e->code ? -1 : 0;
-	}
-	return state_commit(st, e);
+	/* What is missing comes first: what else is wrong may be only for want of it. */
+	if (e->code)
+		plan_note(&ap, "!", "stops", "here", e->msg);
+	err_clear(e);
+	return refuse_missing(r, e);
 }

@@ -64,16 +64,18 @@ void applyfile_free(struct applyfile *a)
 
 /* --- fields --- */
 
-enum { OPTIONAL = 0, REQUIRED = 1 };
+/* What may be left out, what may not, and what may also be null, which is as if it was not there.
+ */
+enum { OPTIONAL = 0, REQUIRED = 1, CLEARABLE = 2 };
 
 /* The value of a field, NULL if it isn't there; an error at the entry if it must be. */
 static const struct doc *field(const struct doc_source *s, const struct doc *map, const char *owner,
 	const char *name, int required)
 {
 	const struct doc *d = doc_get(map, name, NULL);
-	if (!d && required)
+	if (!d && required == REQUIRED)
 		doc_fail(s->what, map, s->e, "%s lacks '%s'", owner, name);
-	return d;
+	return d && required == CLEARABLE && doc_is_null(d) ? NULL : d;
 }
 
 static int bad(const struct doc_source *s, const struct doc *at, const char *name, const char *rule)
@@ -86,7 +88,7 @@ static int read_text(const struct doc_source *s, const struct doc *map, const ch
 {
 	const struct doc *d = field(s, map, owner, name, required);
 	if (!d)
-		return required ? -1 : 0;
+		return required == REQUIRED ? -1 : 0;
 	if (doc_text(s->what, d, name, PATH_MAX_BYTES, false, out, s->e) < 0)
 		return -1;
 	return **out ? 0 : doc_fail(s->what, d, s->e, "%s is empty", name);
@@ -97,11 +99,13 @@ static int read_ca(const struct doc_source *s, const struct doc *map, const char
 	char **file, char **pem)
 {
 	const struct doc *d = doc_get(map, "ca", NULL);
-	if (read_text(s, map, owner, "ca_file", OPTIONAL, file) < 0)
+	if (read_text(s, map, owner, "ca_file", CLEARABLE, file) < 0)
 		return -1;
-	if (d && *file)
+	if (d && doc_get(map, "ca_file", NULL))
 		return doc_fail(s->what, d, s->e, "give 'ca' or 'ca_file', not both");
-	return d ? doc_text(s->what, d, "ca", APPLYFILE_MAX_BYTES, true, pem, s->e) : 0;
+	return d && !doc_is_null(d)
+		       ? doc_text(s->what, d, "ca", APPLYFILE_MAX_BYTES, true, pem, s->e)
+		       : 0;
 }
 
 /* A word that a rule has to like. */
@@ -118,7 +122,23 @@ static int read_word(const struct doc_source *s, const struct doc *map, const ch
 static int read_flag(const struct doc_source *s, const struct doc *map, const char *name, bool *out)
 {
 	const struct doc *d = doc_get(map, name, NULL);
-	return d ? doc_bool(s->what, d, name, out, s->e) : 0;
+	return d && !doc_is_null(d) ? doc_bool(s->what, d, name, out, s->e) : 0;
+}
+
+/* The bits of the fields that a map names. */
+static unsigned said_in(const struct doc *map)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} fields[] = {{"bind", APPLY_BIND}, {"plain", APPLY_PLAIN},
+		{"allow_private", APPLY_ALLOW_PRIVATE}, {"connect_to", APPLY_CONNECT_TO},
+		{"ca_file", APPLY_CA}, {"ca", APPLY_CA}, {"payer", APPLY_PAYER}};
+	unsigned said = 0;
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (doc_get(map, fields[i].name, NULL))
+			said |= fields[i].bit;
+	return said;
 }
 
 static int read_answer(
@@ -132,6 +152,21 @@ static int read_answer(
 		return -1;
 	*out = yes ? APPLY_YES : APPLY_NO;
 	return 0;
+}
+
+/* An answer, or the word for: whenever the draft differs from what is published. */
+static int read_published(const struct doc_source *s, const struct doc *map, enum apply_answer *out)
+{
+	const struct doc *d = doc_get(map, "published", NULL);
+	struct err none = {0};
+	struct doc_source quiet = {s->what, &none};
+	if (d && d->kind == DOC_SCALAR && strcmp(d->text, "latest") == 0) {
+		*out = APPLY_LATEST;
+		return 0;
+	}
+	return read_answer(&quiet, map, "published", out) < 0
+		       ? bad(s, d, "published", "true, false or latest")
+		       : 0;
 }
 
 static bool is_plain_word(const char *s)
@@ -184,7 +219,7 @@ static int read_route(const struct doc_source *s, const struct doc *d, const cha
 	int rc = read_flag(s, d, "allow_private", &r->allow_private);
 	if (rc == 0)
 		rc = read_word(
-			s, d, owner, "connect_to", OPTIONAL, is_plain_word, "ADDR:PORT", &to);
+			s, d, owner, "connect_to", CLEARABLE, is_plain_word, "ADDR:PORT", &to);
 	if (rc == 0)
 		rc = read_ca(s, d, owner, ca_file, &pem);
 	r->connect_to = to;
@@ -197,12 +232,13 @@ static int read_host(const struct doc_source *s, const struct doc *d, void *entr
 	static const char *const fields[] = {
 		"host", "bind", "allow_private", "plain", "connect_to", "ca_file", "ca", NULL};
 	struct apply_host *h = entry;
+	h->said = said_in(d);
 	h->line = d->line;
 	h->col = d->col;
 	if (doc_check_fields(s->what, d, "the host", fields, s->e) < 0 ||
 		read_word(s, d, "the host", "host", REQUIRED, is_plain_word, "a host name",
 			&h->host) < 0 ||
-		read_word(s, d, "the host", "bind", OPTIONAL, is_credential, credential_rule,
+		read_word(s, d, "the host", "bind", CLEARABLE, is_credential, credential_rule,
 			&h->bind) < 0 ||
 		read_flag(s, d, "plain", &h->plain) < 0)
 		return -1;
@@ -229,13 +265,14 @@ static int read_credential(const struct doc_source *s, const struct doc *d, void
 {
 	static const char *const fields[] = {"name", "payer", "sealed", NULL};
 	struct apply_credential *c = entry;
+	c->said = said_in(d);
 	c->line = d->line;
 	c->col = d->col;
 	if (refuse_values(s, d) < 0 ||
 		doc_check_fields(s->what, d, "the credential", fields, s->e) < 0 ||
 		read_word(s, d, "the credential", "name", REQUIRED, is_credential, credential_rule,
 			&c->name) < 0 ||
-		read_word(s, d, "the credential", "payer", OPTIONAL, is_stored_or_buyer,
+		read_word(s, d, "the credential", "payer", CLEARABLE, is_stored_or_buyer,
 			"stored or buyer", &c->payer) < 0)
 		return -1;
 	return read_answer(s, d, "sealed", &c->sealed);
@@ -251,11 +288,13 @@ static int read_expert(const struct doc_source *s, const struct doc *d, void *en
 		read_word(s, d, "the expert", "name", REQUIRED, manifest_name_ok, name_rule,
 			&x->name) < 0 ||
 		read_text(s, d, "the expert", "dir", OPTIONAL, &x->dir) < 0 ||
-		read_answer(s, d, "published", &x->published) < 0)
+		read_published(s, d, &x->published) < 0)
 		return -1;
 	const struct doc *hosts = doc_get(d, "hosts", NULL);
 	x->has_hosts = hosts != NULL;
-	return hosts ? doc_words(s->what, hosts, "hosts", WORD_MAX, false, &x->hosts, s->e) : 0;
+	return hosts && !doc_is_null(hosts)
+		       ? doc_words(s->what, hosts, "hosts", WORD_MAX, false, &x->hosts, s->e)
+		       : 0;
 }
 
 static int read_grant(const struct doc_source *s, const struct doc *d, void *entry)
@@ -268,7 +307,7 @@ static int read_grant(const struct doc_source *s, const struct doc *d, void *ent
 		read_word(s, d, "the grant", "expert", REQUIRED, manifest_name_ok, name_rule,
 			&g->expert) < 0)
 		return -1;
-	return read_word(s, d, "the grant", "payer", REQUIRED, is_builder_or_buyer,
+	return read_word(s, d, "the grant", "payer", OPTIONAL, is_builder_or_buyer,
 		"builder or buyer", &g->payer);
 }
 
@@ -347,7 +386,11 @@ static int read_grants(const struct doc_source *s, const struct doc *d, struct a
 {
 	static const struct section grants = {
 		"grants", sizeof(struct apply_grant), read_grant, "expert"};
+	const struct doc *list = doc_get(d, "grants", NULL);
 	void *entries = NULL;
+	c->has_grants = list != NULL;
+	if (list && doc_is_null(list))
+		return 0;
 	int rc = read_section(s, &grants, d, &c->has_grants, &entries, &c->ngrants);
 	c->grants = entries;
 	return rc;
@@ -359,18 +402,19 @@ static int read_connection(const struct doc_source *s, const struct doc *d, void
 		"connect_to", "ca_file", "ca", "grants", NULL};
 	static const char owner[] = "the connection";
 	struct apply_connection *c = entry;
+	c->said = said_in(d);
 	c->line = d->line;
 	c->col = d->col;
 	if (refuse_values(s, d) < 0 || doc_check_fields(s->what, d, owner, fields, s->e) < 0 ||
 		read_word(s, d, owner, "name", REQUIRED, manifest_name_ok, name_rule, &c->name) < 0)
 		return -1;
-	const struct doc *hosts = field(s, d, owner, "hosts", REQUIRED);
-	if (!hosts || doc_words(s->what, hosts, "hosts", WORD_MAX, false, &c->hosts, s->e) < 0)
+	const struct doc *hosts = doc_get(d, "hosts", NULL);
+	if (hosts && doc_words(s->what, hosts, "hosts", WORD_MAX, false, &c->hosts, s->e) < 0)
 		return -1;
-	if (c->hosts.n == 0)
+	if (hosts && c->hosts.n == 0)
 		return bad(s, hosts, "hosts", "a list of one or more hosts");
-	if (read_word(s, d, owner, "env", REQUIRED, is_credential, credential_rule, &c->env) < 0 ||
-		read_word(s, d, owner, "auth", REQUIRED, is_auth, "bearer or header:NAME",
+	if (read_word(s, d, owner, "env", OPTIONAL, is_credential, credential_rule, &c->env) < 0 ||
+		read_word(s, d, owner, "auth", OPTIONAL, is_auth, "bearer or header:NAME",
 			&c->auth) < 0 ||
 		read_route(s, d, owner, &c->route, &c->ca_file) < 0)
 		return -1;

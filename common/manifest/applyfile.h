@@ -1,18 +1,21 @@
 /*
  * The file of `evctl apply -f`: hosts, credentials (by name, never values), experts, connections
- *and grants. Pure: bytes in, structs out; as strict as expert.yaml, same errors "PATH:LINE:COL:
- *cause".
+ * and grants. Pure: bytes in, structs out; as strict as expert.yaml, same errors
+ * "PATH:LINE:COL: cause".
  *
- *	hosts:       [{host, bind?, allow_private?, plain?, connect_to?, ca_file?}]
+ *	hosts:       [{host, bind?, allow_private?, plain?, connect_to?, ca_file?, ca?}]
  *	credentials: [{name, payer?: stored|buyer, sealed?}]
- *	experts:     [{name, dir?, hosts?: [...], published?}]
- *	connections: [{name, hosts: [...], env, auth: bearer|header:NAME, allow_private?,
- *connect_to?, ca_file?, grants?: [{expert, payer: builder|buyer}]}]
+ *	experts:     [{name, dir?, hosts?: [...], published?: true|false|latest}]
+ *	connections: [{name, hosts?: [...], env?, auth?: bearer|header:NAME, allow_private?,
+ *	               connect_to?, ca_file?, ca?, grants?: [{expert, payer?: builder|buyer}]}]
+ *
+ * A field that is left out is to be left alone, so each struct knows which were said; null says
+ * the default.
  *
  * Names are checked and differ within their list. Not checked here: whether what is referred to
  * exists, the grammar of hosts and addresses (net/hostname.h), files; line and col, both from 1,
- *are for messages about those. Paths are as written: relative to the file, which is the caller's to
- *join.
+ * are for messages about those. Paths are as written: relative to the file, which is the caller's
+ * to join.
  */
 #ifndef EVCTL_MANIFEST_APPLYFILE_H
 #define EVCTL_MANIFEST_APPLYFILE_H
@@ -26,10 +29,21 @@
 
 #define APPLYFILE_MAX_BYTES ((size_t)1000000)
 
-enum apply_answer { APPLY_UNSAID = -1, APPLY_NO = 0, APPLY_YES = 1 };
+enum apply_answer { APPLY_UNSAID = -1, APPLY_NO = 0, APPLY_YES = 1, APPLY_LATEST = 2 };
+
+/* Which of its fields an entry names, null or not. */
+enum apply_said {
+	APPLY_BIND = 1,
+	APPLY_PLAIN = 2,
+	APPLY_ALLOW_PRIVATE = 4,
+	APPLY_CONNECT_TO = 8,
+	APPLY_CA = 16, /* ca or ca_file */
+	APPLY_PAYER = 32,
+};
 
 struct apply_host {
 	char *host;
+	unsigned said;
 	char *bind; /* credential, or NULL: egress only */
 	bool plain;
 	struct route route;
@@ -39,7 +53,8 @@ struct apply_host {
 
 struct apply_credential {
 	char *name;
-	char *payer; /* "stored", "buyer", or NULL: not said */
+	unsigned said;
+	char *payer; /* "stored", "buyer", or NULL: "stored" where it is said */
 	enum apply_answer sealed;
 	int line, col;
 };
@@ -55,15 +70,16 @@ struct apply_expert {
 
 struct apply_grant {
 	char *expert;
-	char *payer; /* "builder" or "buyer" */
+	char *payer; /* "builder", "buyer", or NULL: not said */
 	int line, col;
 };
 
 struct apply_connection {
 	char *name;
-	struct strv hosts; /* at least one */
-	char *env;
-	char *auth; /* "bearer" or "header:NAME" */
+	unsigned said;
+	struct strv hosts; /* none: not said */
+	char *env;	   /* or NULL: not said */
+	char *auth;	   /* "bearer", "header:NAME", or NULL: not said */
 	struct route route;
 	char *ca_file; /* instead of route.ca, or NULL */
 	bool has_grants;

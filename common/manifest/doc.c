@@ -511,6 +511,11 @@ int doc_text(const char *what, const struct doc *d, const char *field, size_t ma
 	return *out ? 0 : err_set(e, ERR_FAIL, "out of memory");
 }
 
+bool doc_is_null(const struct doc *d)
+{
+	return d->kind == DOC_SCALAR && scalar_type(d) == S_NULL;
+}
+
 int doc_bool(const char *what, const struct doc *d, const char *field, bool *out, struct err *e)
 {
 	if (d->kind != DOC_SCALAR || scalar_type(d) != S_BOOL)

@@ -51,6 +51,9 @@ const struct doc *doc_get(const struct doc *map, const char *name, const struct 
 /* "a mapping", "a list", "a number", ... what a reader would call it. */
 const char *doc_kind_word(const struct doc *d);
 
+/* Is it null: nothing at all, "null" or "~", without quotes? */
+bool doc_is_null(const struct doc *d);
+
 /* Is d a map that holds no other keys than these (NULL-terminated)? A near miss is hinted at. */
 int doc_check_fields(const char *what, const struct doc *d, const char *owner,
 	const char *const *fields, struct err *e);

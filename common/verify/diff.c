@@ -141,15 +141,33 @@ static size_t size_of(const json_t *diff, const char *part, const char *list)
 	return json_array_size(json_object_get(json_object_get(diff, part), list));
 }
 
+static bool has_any(const json_t *d, const char *part)
+{
+	return size_of(d, part, "added") || size_of(d, part, "removed") ||
+	       size_of(d, part, "changed");
+}
+
+static void add_part(struct buf *out, bool differs, const char *word)
+{
+	if (differs)
+		buf_addf(out, "%s%s", out->len ? ", " : "", word);
+}
+
+void diff_parts(const json_t *d, struct buf *out)
+{
+	add_part(out, strcmp(json_text_of(d, "code"), "same") != 0, "code");
+	add_part(out, json_is_true(json_object_get(d, "description")), "description");
+	add_part(out, has_any(d, "tools"), "tools");
+	add_part(out, has_any(d, "hosts"), "hosts");
+	add_part(out, json_array_size(json_object_get(d, "bindings")), "bindings");
+	add_part(out, has_any(d, "keys"), "keys");
+}
+
 static bool is_same(const json_t *d)
 {
-	return strcmp(json_text_of(d, "code"), "same") == 0 &&
-	       json_is_false(json_object_get(d, "description")) && !size_of(d, "tools", "added") &&
-	       !size_of(d, "tools", "removed") && !size_of(d, "tools", "changed") &&
-	       !size_of(d, "hosts", "added") && !size_of(d, "hosts", "removed") &&
-	       !size_of(d, "hosts", "changed") &&
-	       !json_array_size(json_object_get(d, "bindings")) && !size_of(d, "keys", "added") &&
-	       !size_of(d, "keys", "removed");
+	BUF_AUTO parts = {0};
+	diff_parts(d, &parts);
+	return !parts.len;
 }
 
 json_t *diff_make(

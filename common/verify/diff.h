@@ -17,6 +17,8 @@
  */
 json_t *diff_make(
 	const struct expert_view *published, const struct expert_view *draft, struct err *e);
+/* "code, tools, bindings": what of it differs; nothing where all is the same. */
+void diff_parts(const json_t *diff, struct buf *out);
 /* Lines "+ host x", "- tool y", "~ tool z: input, timeout". */
 void diff_text(const json_t *diff, struct buf *out);
 

@@ -79,6 +79,19 @@ with T() as t:
     t.ok(contents(t.home) == before, "and nothing was changed")
     r = apply("-n")
     t.ok(r.code == 7 and "evctl-cred add CRM_KEY" in r.err, "the plan says so too", r)
+    t.ok(r.out.splitlines()[:2] == ["? credential CRM_KEY (line 2): evctl-cred add CRM_KEY",
+                                    "+ host api.crm.example (bind: CRM_KEY)"] and
+         r.out.splitlines()[-1] == "+ grant maps (crm-helper, payer buyer)",
+         "as an item among what would be changed", r)
+    r = apply("-n", "-o", "json")
+    t.ok(r.code == 7 and r.json["missing"][0]["name"] == "CRM_KEY" and len(r.json["changes"]) == 7 and
+         r.json["changes"][0]["fields"] == [{"field": "bind", "from": None, "to": "CRM_KEY"}],
+         "as JSON too, with the fields of each", r)
+    t.ok(contents(t.home) == before, "and nothing was changed by a plan")
+    write(FILE.replace("./crm-helper-src", "./nowhere"))
+    r = apply("-n")
+    t.ok(r.code == 7 and r.out.startswith("? credential CRM_KEY") and r.out.splitlines()[-1].startswith("! stops here (")
+         and "nowhere" in r.out, "what else is wrong ends the plan", r)
     r = apply("-o", "json")
     t.ok(r.code == 7 and r.err == "" and r.json == {
         "applied": False, "dry_run": False, "changes": [],
@@ -100,9 +113,10 @@ with T() as t:
     before = contents(t.home)
     r = apply("-n")
     source = os.path.realpath(t.dir / "crm-helper-src")
-    plan = ["+ host api.crm.example (CRM_KEY)", "+ host free.example",
+    plan = ["+ host api.crm.example (bind: CRM_KEY)", "+ host free.example",
             f"+ expert crm-helper ({source})", "+ attach crm-helper (api.crm.example)",
-            "+ attach crm-helper (free.example)", "+ connection maps",
+            "+ attach crm-helper (free.example)",
+            "+ connection maps (hosts: maps.example, env: MAPS_KEY, auth: bearer)",
             "+ grant maps (crm-helper, payer buyer)"]
     t.ok(r.code == 0 and r.out.splitlines() == plan + ["nothing was changed (-n)"], "-n is the plan", r)
     t.ok(contents(t.home) == before, "and changes nothing, not even the audit")
@@ -132,19 +146,24 @@ with T() as t:
     t.ok(apply().out == "nothing to change\n", "and again nothing")
     t.ok(t.run("evctl-host", "show", "free.example", "-o", "json").json["flags"] == ["! allow-private"],
          "the flag is set")
-    write(FILE.replace("    grants: [{expert: crm-helper, payer: buyer}]", "    grants: []"))
+    write(FILE.replace("    grants: [{expert: crm-helper, payer: buyer}]", "    grants: []")
+          .replace("{host: free.example}", "{host: free.example, allow_private: null, bind: null}"))
     r = apply()
-    t.ok(r.code == 0 and "- grant maps (crm-helper)" in r.out and "~ host free.example (flags)" in r.out
-         and "~ bind free.example (egress only)" in r.out and
-         "+ attach crm-helper (free.example)" in r.out, "what the file no longer says is taken back", r)
+    t.ok(r.code == 0 and "- grant maps (crm-helper)" in r.out and
+         "~ host free.example (allow_private: true -> false)" in r.out
+         and "~ bind free.example (CRM_KEY -> egress only)" in r.out and
+         "~ connection maps (hosts: maps.example, tiles.example:8443 -> maps.example)" in r.out and
+         "+ attach crm-helper (free.example)" in r.out, "what the file clears, with values", r)
     write("experts:\n  - {name: crm-helper}\n")
     t.ok(apply().out == "nothing to change\n", "what a file does not mention stays")
     write("credentials:\n  - {name: CRM_KEY, payer: buyer, sealed: true}\n")
     r = apply()
-    t.ok(r.code == 0 and "~ credential CRM_KEY (payer buyer)" in r.out and
-         "~ credential CRM_KEY (sealed)" in r.out, "payer and sealed", r)
+    t.ok(r.code == 0 and r.out == "~ credential CRM_KEY (payer: stored -> buyer, sealed: false -> true)\n",
+         "payer and sealed", r)
+    write("credentials:\n  - {name: CRM_KEY}\n")
+    t.ok(apply().out == "nothing to change\n", "left out, they stay")
     t.ok(t.run("evctl-cred", "show", "CRM_KEY", "-o", "json").json["payer"] == "buyer", "are set")
-    write("credentials:\n  - {name: CRM_KEY, payer: stored, sealed: false}\n")
+    write("credentials:\n  - {name: CRM_KEY, payer: null, sealed: ~}\n")
     t.ok(apply().code == 0 and apply().out == "nothing to change\n", "and back, by the value still stored")
 
     # all or nothing
@@ -203,12 +222,99 @@ with T() as t:
     t.ok(r.code == 0 and r.out == "+ grant images (crm-helper, payer builder)\n",
          "and made the connection as the file has it", r)
 
+    # what a file leaves out is left alone, null clears it: each field of each entry
+    ca = certs.Authority(t.dir)
+    whole = {"plain": "true", "allow_private": "true", "connect_to": "127.0.0.1:8443", "ca_file": "ca.pem"}
+
+    def shown():
+        r = t.run("evctl-apply", "--export", "-o", "json").json
+        return {"host": [h for h in r["hosts"] if h["host"] == "left.example:81"],
+                "conn": [c for c in r["connections"] if c["name"] == "left"]}
+
+    write("hosts:\n  - {host: 'left.example:81', bind: CRM_KEY, " +
+          ", ".join(f"{k}: {v}" for k, v in whole.items()) + "}\n"
+          "connections:\n  - {name: left, hosts: [a.example, b.example], env: LEFT, auth: 'header:X-L', "
+          "allow_private: true, connect_to: '127.0.0.1:9', ca_file: ca.pem, "
+          "grants: [{expert: crm-helper, payer: buyer}]}\n")
+    r = apply()
+    t.ok(r.code == 0 and "+ host left.example:81 (bind: CRM_KEY, plain: true, allow_private: true, "
+         "connect_to: 127.0.0.1:8443, ca: sha256:" in r.out, "a whole host, its values in the plan", r)
+    full = shown()
+    write("hosts:\n  - {host: 'left.example:81', bind: CRM_KEY}\n"
+          "connections:\n  - {name: left, grants: [{expert: crm-helper}]}\n")
+    r = apply()
+    t.ok(r.out == "nothing to change\n" and shown() == full, "fields left out are left alone", r)
+    write("hosts:\n  - {host: 'left.example:81'}\nconnections:\n  - {name: left}\n")
+    r = apply()
+    t.ok(r.out == "nothing to change\n" and shown() == full, "binding and grants too", r)
+    write("hosts:\n  - {host: 'left.example:81', plain: false}\nconnections:\n  - {name: left, env: OTHER}\n")
+    r = apply()
+    t.ok(r.out == "~ host left.example:81 (plain: true -> false)\n~ connection left (env: LEFT -> OTHER)\n",
+         "one field alone changes", r)
+    for field, gone in (("bind", "bind"), ("allow_private", "allow_private"), ("connect_to", "connect_to"),
+                        ("ca_file", "ca"), ("ca", "ca")):
+        before = shown()["host"][0]
+        write("hosts:\n  - {host: 'left.example:81', %s: null}\n" % field)
+        r = apply()
+        after = shown()["host"][0]
+        t.ok(r.code == 0 and gone not in after and {k: v for k, v in before.items() if k != gone} == after,
+             f"null clears {field} alone", (r, after))
+    for field in ("allow_private", "connect_to", "ca", "grants"):
+        before = shown()["conn"][0]
+        write("connections:\n  - {name: left, %s: null}\n" % field)
+        r = apply()
+        after = shown()["conn"][0]
+        t.ok(r.code == 0 and not after.get(field) and {k: v for k, v in before.items() if k != field} ==
+             {k: v for k, v in after.items() if k != field}, f"null clears a connection's {field} alone", after)
+    for lacks in ("hosts", "env", "auth"):
+        fields = {"hosts": "[a.example]", "env": "N", "auth": "bearer"}
+        del fields[lacks]
+        refused("connections:\n  - {name: new, " + ", ".join(f"{k}: {v}" for k, v in fields.items()) + "}\n",
+                2, f"a new connection without {lacks}", f"{file}:2:5: the connection lacks '{lacks}'")
+        refused("connections:\n  - {name: left, " + lacks + ": null}\n", 2, f"{lacks} cannot be cleared", f"{file}:2:")
+    refused("connections:\n  - {name: left, grants: [{expert: crm-helper}]}\n", 2, "a new grant without payer",
+            f"{file}:2:27: the grant lacks 'payer'")
+    write("experts:\n  - {name: crm-helper, hosts: null}\n")
+    r = apply("-n")
+    t.ok(r.code == 0 and "- attach crm-helper (api.crm.example)" in r.out, "null detaches all", r)
+    t.good("evctl-host", "rm", "left.example:81", "--yes")
+    t.good("evctl-conn", "rm", "left", "--yes")
+
     # publishing
     write("experts:\n  - {name: crm-helper, hosts: [api.crm.example, free.example], published: true}\n")
     r = apply()
-    t.ok(r.code == 0 and r.out == "+ publish crm-helper\n", "published", r)
+    t.ok(r.code == 0 and r.out == "+ publish crm-helper (version 1)\n", "published", r)
     t.ok(apply().out == "nothing to change\n", "once")
     t.ok(t.run("evctl-expert", "versions", "crm-helper", "-o", "name").out.split() == ["1"], "as version 1")
+    leads = t.dir / "crm-helper-src" / "leads.py"
+    leads.write_text(CODE + "# changed\n")
+    t.ok(apply().out == "nothing to change\n", "published: true keeps what is published")
+    latest = "experts:\n  - {name: crm-helper, published: latest}\n"
+    write(latest)
+    r = apply("-n")
+    t.ok(r.code == 0 and r.out.splitlines()[0] == "+ publish crm-helper (version 2: changed code)",
+         "published: latest: a plan for changed code", r)
+    t.ok(apply().code == 0 and apply().out == "nothing to change\n", "once")
+    t.cred("OTHER", VALUE + "2")
+    leads.write_text(CODE.replace("CRM_KEY", "OTHER") + "# changed\n")
+    write("hosts: [{host: api.crm.example, bind: OTHER}]\n" + latest)
+    r = apply()
+    t.ok(r.code == 0 and r.out.splitlines()[-1] == "+ publish crm-helper (version 3: changed code, bindings, keys)",
+         "for changed bindings", r)
+    leads.write_text(CODE)
+    write("hosts: [{host: api.crm.example, bind: CRM_KEY}]\n" + latest)
+    t.ok(apply().out.splitlines()[-1].startswith("+ publish crm-helper (version 4"), "and back")
+    manifest = t.dir / "crm-helper-src" / "expert.yaml"
+    manifest.write_text(MANIFEST.replace("How many", "How many there are"))
+    r = apply()
+    t.ok(r.out == "+ publish crm-helper (version 5: changed tools)\n", "for a changed tool", r)
+    manifest.write_text(MANIFEST)
+    t.ok(apply().code == 0 and apply().out == "nothing to change\n", "and back")
+    leads.write_text("def count(month='x'):\n    return EV_KEYS['NOBODYS']\n")
+    refused(latest, 7, "a red draft is not published", "is red")
+    leads.write_text(CODE)
+    write("experts:\n  - {name: crm-helper, published: null}\n")
+    t.ok("- publish crm-helper (version 6)" in apply("-n").out, "null takes it back")
 
     # export, and the same state from it elsewhere
     text = export()
@@ -233,7 +339,6 @@ with T() as t:
     t.ok(export(other) == text, "the export of that is the same", export(other))
 
     # certificates
-    ca = certs.Authority(t.dir)
     certs.write(t.dir / "k.pem", certs.key_pem(ca.key))
     write("hosts:\n  - {host: own.example, ca_file: ca.pem}\n")
     t.ok(apply().code == 0 and apply().out == "nothing to change\n", "ca_file is beside the file, and kept")
@@ -267,13 +372,17 @@ with T() as t:
     keep = ("credentials: [{name: CRM_KEY}]\nhosts:\n  - {host: api.crm.example, bind: CRM_KEY}\n"
             "experts: [{name: crm-helper, hosts: [api.crm.example]}]\nconnections: []\n")
     t.cred("SPARE", VALUE)
+    t.good("evctl-host", "add", "bound.example", "--bind", "SPARE")
+    for version in (1, 3, 2, 4, 5):
+        t.good("evctl-expert", "rm-version", "crm-helper", version, "--yes")
     t.good("evctl-expert", "create", "second", "--dir",
            t.expert("second", {"leads.py": CODE}, MANIFEST.replace("crm-helper", "second")))
     write(keep)
     r = apply("--prune", "-n")
     t.ok(r.code == 0 and "- expert second" in r.out and contents(t.home) != before, "the plan of pruning", r)
     r = apply("--prune", "--yes")
-    for line in ("- expert second", "- connection images", "- connection maps", "- host free.example",
+    for line in ("- bind bound.example (SPARE)", "- host bound.example", "- expert second", "- connection images",
+                 "- grant images (crm-helper)", "- connection maps", "- host free.example",
                  "- host own.example", "- credential SPARE"):
         t.ok(line in r.out.splitlines(), f"pruned: {line}", r)
     t.ok(apply("--prune", "--yes").out == "nothing to change\n", "once")
