@@ -3,9 +3,9 @@
  * memory to note events down in as 4; people have no use for it.
  */
 #include "base/err.h"
-#include "gate/cage.h"
 #include "gate/server.h"
 #include "gate/upstream.h"
+#include "net/cage.h"
 
 #include <gnutls/gnutls.h>
 #include <malloc.h>
@@ -47,7 +47,7 @@ static int prepare(struct err *e)
 	pthread_setattr_default_np(&small);
 	if (gnutls_global_init() < 0 || upstream_init() < 0)
 		return err_set(e, ERR_SANDBOX, "cannot set up TLS");
-	return cage_enter(e);
+	return cage_enter(&gate_cage, e);
 }
 
 int main(int argc, char **argv)

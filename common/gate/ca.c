@@ -17,7 +17,8 @@
 #define DAYS 90
 
 struct leaf_entry {
-	struct http_leaf leaf;
+	gnutls_pcert_st cert;
+	struct http_leaf leaf; /* of the one above */
 	struct leaf_entry *next;
 	char name[HOST_MAX];
 };
@@ -80,7 +81,7 @@ static void drop_leaves(struct ca *ca)
 		while (ca->slot[i]) {
 			struct leaf_entry *gone = ca->slot[i];
 			ca->slot[i] = gone->next;
-			gnutls_pcert_deinit(&gone->leaf.cert);
+			gnutls_pcert_deinit(&gone->cert);
 			free(gone);
 		}
 	}
@@ -173,9 +174,9 @@ static int make_leaf(struct ca *ca, struct leaf_entry *en)
 		return -1;
 	int rc = sign_leaf(ca, crt, en->name);
 	if (rc >= 0)
-		rc = gnutls_pcert_import_x509(&en->leaf.cert, crt, 0);
+		rc = gnutls_pcert_import_x509(&en->cert, crt, 0);
 	gnutls_x509_crt_deinit(crt);
-	en->leaf.key = ca->leaf_priv;
+	en->leaf = (struct http_leaf){&en->cert, 1, ca->leaf_priv};
 	return rc;
 }
 
@@ -211,6 +212,8 @@ static struct leaf_entry *find_or_make(struct ca *ca, const char *name)
 struct http_leaf *ca_leaf(void *arg, const char *name)
 {
 	struct ca *ca = arg;
+	if (!*name)
+		return NULL; /* which host it is for is known by its name alone */
 	pthread_mutex_lock(&ca->lock);
 	struct leaf_entry *en = find_or_make(ca, name);
 	pthread_mutex_unlock(&ca->lock);

@@ -19,6 +19,12 @@
 #define CONNS_MAX 512
 #define RETRY_MS 20 /* until it is looked again whether there is room */
 
+const struct cage gate_cage = {.name = "the gate",
+	.readable = cage_name_service,
+	.dials = true,
+	.files = 2048,
+	.memory = (rlim_t)2 << 30};
+
 struct server {
 	int control;
 	struct {

@@ -17,13 +17,18 @@
 
 /* ---- what all share ---- */
 
+/* The name that the client said, "" where it said none; -1 where it is no name. */
 static int name_asked(gnutls_session_t s, char out[HOST_MAX])
 {
 	char raw[512];
 	size_t n = sizeof raw;
 	unsigned type;
 	const char *why;
-	if (gnutls_server_name_get(s, raw, &n, &type, 0) < 0 || type != GNUTLS_NAME_DNS)
+	int rc = gnutls_server_name_get(s, raw, &n, &type, 0);
+	out[0] = '\0';
+	if (rc == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
+		return 0;
+	if (rc < 0 || type != GNUTLS_NAME_DNS)
 		return -1;
 	return host_normalise(raw, strnlen(raw, n), out, &why);
 }
@@ -39,8 +44,8 @@ static int choose_leaf(gnutls_session_t s, const struct gnutls_cert_retr_st *inf
 	struct http_leaf *leaf = c->shared->leaf(c->shared->arg, c->sni);
 	if (!leaf)
 		return -1;
-	*certs = &leaf->cert;
-	*ncerts = 1;
+	*certs = leaf->certs;
+	*ncerts = leaf->ncerts;
 	*ocsp = NULL;
 	*nocsp = 0;
 	*key = leaf->key;
@@ -139,7 +144,7 @@ int http_conn_handshake(struct http_conn *c)
 	for (;;) {
 		int rc = gnutls_handshake(c->tls);
 		if (rc == GNUTLS_E_SUCCESS)
-			return c->sni[0] ? 0 : -1;
+			return 0;
 		if (gnutls_error_is_fatal(rc))
 			return -1;
 		bool out = gnutls_record_get_direction(c->tls);
@@ -190,6 +195,8 @@ enum http_got http_conn_fill(struct http_conn *c, bool wait)
 		if (got > 0) {
 			c->len += (size_t)got;
 			c->in[c->len] = '\0';
+			if (c->len > c->high)
+				c->high = c->len;
 			return HTTP_GOT;
 		}
 		if (got != HTTP_AGAIN || !wait)
@@ -199,12 +206,33 @@ enum http_got http_conn_fill(struct http_conn *c, bool wait)
 	}
 }
 
+/* One that waits between two requests holds no window: there may be thousands. */
+static void drop_window(struct http_conn *c)
+{
+	if (c->in)
+		explicit_bzero(c->in, c->high);
+	free(c->in);
+	c->in = NULL;
+	c->at = c->len = c->high = 0;
+}
+
+static bool first_byte(struct http_conn *c)
+{
+	if (c->at < c->len)
+		return true;
+	if (!c->tls || !gnutls_record_check_pending(c->tls)) {
+		drop_window(c);
+		if (wait_for(c, POLLIN) < 0)
+			return false;
+	}
+	return http_conn_fill(c, true) == HTTP_GOT;
+}
+
 bool http_conn_await(struct http_conn *c)
 {
 	c->idle =
 		true; /* before it is looked whether this ends: http_pool_end() does the reverse */
-	bool got = !(c->ending && *c->ending) &&
-		   (c->at < c->len || http_conn_fill(c, true) == HTTP_GOT);
+	bool got = !(c->ending && *c->ending) && first_byte(c);
 	c->idle = false;
 	return got;
 }
@@ -313,9 +341,6 @@ void http_conn_close(struct http_conn *c, bool clean)
 		gnutls_deinit(c->tls);
 	c->tls = NULL;
 	fd_close(&c->fd);
-	if (c->in)
-		explicit_bzero(c->in, WINDOW);
-	free(c->in);
-	c->in = NULL;
+	drop_window(c);
 	buf_free(&c->out);
 }

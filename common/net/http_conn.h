@@ -19,12 +19,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A server's certificate, with what leads up from it, and its key. */
 struct http_leaf {
-	gnutls_pcert_st cert;
+	gnutls_pcert_st *certs;
+	unsigned ncerts;
 	gnutls_privkey_t key;
 };
 
-/* The leaf for a canonical name, valid while connections live; NULL ends the handshake. */
+/*
+ * The leaf for a canonical name, "" where the client said none; valid while connections live. NULL
+ * ends the handshake.
+ */
 typedef struct http_leaf *http_leaf_fn(void *arg, const char *name);
 
 /* What all connections share: which leaf answers to the name asked for. */
@@ -41,12 +46,13 @@ struct http_conn {
 	int fd; /* owned */
 	const struct http_tls *shared;
 	gnutls_session_t tls; /* NULL: plain */
-	char sni[HOST_MAX];   /* canonical; "" when plain */
+	char sni[HOST_MAX];   /* canonical; "" when plain, or none was said */
 	uint16_t port;	      /* of the listener */
 	int64_t deadline;     /* CLOCK_MONOTONIC ms */
 	int patience;	      /* ms, of one wait for the other side; 0: until the deadline */
 	char *in;	      /* the window in[at..len), NUL-terminated */
 	size_t at, len;
+	size_t high; /* the most that was ever in there: to be wiped */
 	struct buf out;
 	bool dead;		   /* nothing more can be written */
 	atomic_bool idle;	   /* in http_conn_await() */
@@ -66,7 +72,7 @@ enum http_peer http_peer(int fd); /* -1: QUIET */
 
 /* Reads the first byte: 1 TLS, 0 plain, -1 neither came. Then http_conn_handshake() for TLS. */
 int http_conn_sniff(struct http_conn *c);
-int http_conn_handshake(struct http_conn *c); /* 0, -1: no SNI, no TLS, or no time */
+int http_conn_handshake(struct http_conn *c); /* 0, -1: no leaf, no TLS, or no time */
 /* Waits for the first byte of a request. False: none comes, or the server is ending. */
 bool http_conn_await(struct http_conn *c);
 /* More bytes into the window. AGAIN only when !wait. FAILED also when the window is full. */

@@ -2,7 +2,7 @@
  * Tries what the gate's cage must stop. "cage_probe free DIR" tries the same outside of the cage,
  * so that each "no" has its "yes"; "cage_probe caged DIR" inside. A line each: NAME yes|no|killed.
  */
-#include "gate/cage.h"
+#include "gate/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -185,7 +185,7 @@ static void attempt(size_t i, int caged)
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0) {
-		if (caged && cage_enter(&e) < 0)
+		if (caged && cage_enter(&gate_cage, &e) < 0)
 			_exit(99);
 		int yes = tries[i].try();
 		_exit(yes ? 0 : 1);

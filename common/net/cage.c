@@ -1,4 +1,4 @@
-#include "gate/cage.h"
+#include "net/cage.h"
 #include "base/proc.h"
 
 #include <errno.h>
@@ -17,8 +17,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MEMORY ((rlim_t)2 << 30) /* of address space: stacks of threads are reserved, not used */
-#define FILES 2048
 #define NOBODY 65534
 
 /* The sanitizers need memory and system calls that the cage refuses. */
@@ -28,32 +26,38 @@ static const bool instrumented = true;
 static const bool instrumented = false;
 #endif
 
-static int limit(int what, rlim_t n, struct err *e)
+/* "cannot WHAT the NAME's PART". */
+static int failed(const struct cage *c, const char *what, struct err *e)
+{
+	return err_errno(e, ERR_SANDBOX, "cannot %s of %s", what, c->name);
+}
+
+static int limit(const struct cage *c, int what, rlim_t n, struct err *e)
 {
 	struct rlimit old, r = {n, n};
 	if (getrlimit(what, &old) == 0 && old.rlim_max < n)
 		r.rlim_cur = r.rlim_max = old.rlim_max;
 	if (setrlimit(what, &r) < 0)
-		return err_errno(e, ERR_SANDBOX, "cannot set the gate's limits");
+		return failed(c, "set the limits", e);
 	return 0;
 }
 
 /* Root becomes nobody; where that uid is not mapped (a user namespace) it stays what it is. */
-static int drop_root(struct err *e)
+static int drop_root(const struct cage *c, struct err *e)
 {
 	if (geteuid() != 0)
 		return 0;
 	if (setgroups(0, NULL) < 0 && errno != EPERM)
-		return err_errno(e, ERR_SANDBOX, "cannot drop the gate's groups");
+		return failed(c, "drop the groups", e);
 	if (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0) {
 		if (errno == EINVAL)
 			return 0;
-		return err_errno(e, ERR_SANDBOX, "cannot drop the gate's privileges");
+		return failed(c, "drop the privileges", e);
 	}
 	return 0;
 }
 
-static int drop_capabilities(struct err *e)
+static int drop_capabilities(const struct cage *c, struct err *e)
 {
 	struct {
 		uint32_t version;
@@ -64,7 +68,7 @@ static int drop_capabilities(struct err *e)
 	} none[2] = {0};
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (syscall(SYS_capset, &head, none) < 0)
-		return err_errno(e, ERR_SANDBOX, "cannot drop the gate's capabilities");
+		return failed(c, "drop the capabilities", e);
 	return 0;
 }
 
@@ -96,14 +100,14 @@ static void allow_reading(int ruleset, const char *path)
 	close(fd);
 }
 
-static int landlock(struct err *e)
+const char *const cage_name_service[] = {"/etc", "/usr/lib", "/usr/lib64",
+	"/usr/share/ca-certificates", "/usr/share/pki", "/usr/share/crypto-policies",
+	"/usr/share/p11-kit", "/var/lib/ca-certificates", "/usr/local/share/ca-certificates",
+	"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/mnt/wsl", "/lib",
+	"/lib64", NULL};
+
+static int landlock(const struct cage *c, struct err *e)
 {
-	/* What look-ups and certificate checks read, and where the C library finds its modules. */
-	static const char *const readable[] = {"/etc", "/usr/lib", "/usr/lib64",
-		"/usr/share/ca-certificates", "/usr/share/pki", "/usr/share/crypto-policies",
-		"/usr/share/p11-kit", "/var/lib/ca-certificates",
-		"/usr/local/share/ca-certificates", "/run/systemd/resolve", "/run/resolvconf",
-		"/run/NetworkManager", "/mnt/wsl", "/lib", "/lib64", NULL};
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
 	if (abi < 1)
 		return 0;
@@ -116,17 +120,18 @@ static int landlock(struct err *e)
 	size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
 	int fd = (int)syscall(SYS_landlock_create_ruleset, &a, size, 0);
 	if (fd < 0)
-		return err_errno(e, ERR_SANDBOX, "cannot make the gate's Landlock rules");
-	for (size_t i = 0; readable[i]; i++)
-		allow_reading(fd, readable[i]);
+		return failed(c, "make the Landlock rules", e);
+	for (size_t i = 0; c->readable && c->readable[i]; i++)
+		allow_reading(fd, c->readable[i]);
 	long rc = syscall(SYS_landlock_restrict_self, fd, 0);
 	close(fd);
-	return rc < 0 ? err_errno(e, ERR_SANDBOX, "cannot enforce the gate's Landlock rules") : 0;
+	return rc < 0 ? failed(c, "enforce the Landlock rules", e) : 0;
 }
 
 /* ---- seccomp ---- */
 
-static const int allowed[] = {
+/* What any server needs on connections that it has. */
+static const int served[] = {
 	/* memory, threads, time */
 	SCMP_SYS(brk),
 	SCMP_SYS(mmap),
@@ -183,13 +188,27 @@ static const int allowed[] = {
 	SCMP_SYS(dup),
 	SCMP_SYS(pipe2),
 	SCMP_SYS(eventfd2),
+	SCMP_SYS(fstat),
+	SCMP_SYS(accept4),
+	SCMP_SYS(sendto),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockopt),
+};
+
+/* What one needs beside that which calls other hosts. */
+static const int dialled[] = {
 	SCMP_SYS(lseek),
 	SCMP_SYS(pread64),
 	SCMP_SYS(memfd_create),
 	SCMP_SYS(ioctl),
 	/* files, as far as Landlock lets it: certificates, name service */
 	SCMP_SYS(openat),
-	SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat),
 	SCMP_SYS(stat),
 	SCMP_SYS(statx),
@@ -201,25 +220,15 @@ static const int allowed[] = {
 	SCMP_SYS(readlinkat),
 	/* sockets; making them is bound below */
 	SCMP_SYS(connect),
-	SCMP_SYS(accept4),
-	SCMP_SYS(sendto),
-	SCMP_SYS(recvfrom),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(recvmsg),
 	SCMP_SYS(sendmmsg),
 	SCMP_SYS(recvmmsg),
-	SCMP_SYS(shutdown),
 	SCMP_SYS(bind),
-	SCMP_SYS(getsockname),
-	SCMP_SYS(getpeername),
-	SCMP_SYS(setsockopt),
-	SCMP_SYS(getsockopt),
 };
 
-static int allow_all(scmp_filter_ctx f)
+static int allow(scmp_filter_ctx f, const int *calls, size_t n)
 {
-	for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++)
-		if (seccomp_rule_add(f, SCMP_ACT_ALLOW, allowed[i], 0) < 0)
+	for (size_t i = 0; i < n; i++)
+		if (seccomp_rule_add(f, SCMP_ACT_ALLOW, calls[i], 0) < 0)
 			return -1;
 	return 0;
 }
@@ -252,12 +261,15 @@ static int allow_sockets(scmp_filter_ctx f)
 	return rc;
 }
 
-static int filter(struct err *e)
+static int filter(const struct cage *c, struct err *e)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc = -ENOMEM;
 	if (f) {
-		rc = allow_all(f) | allow_threads(f) | allow_sockets(f);
+		rc = allow(f, served, sizeof served / sizeof *served) | allow_threads(f);
+		if (c->dials)
+			rc |= allow(f, dialled, sizeof dialled / sizeof *dialled) |
+			      allow_sockets(f);
 		static const int fatal[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(ptrace),
 			SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(fork),
 			SCMP_SYS(vfork), SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(mount)};
@@ -269,25 +281,25 @@ static int filter(struct err *e)
 	}
 	if (rc != 0) {
 		errno = rc < 0 ? -rc : EINVAL;
-		return err_errno(e, ERR_SANDBOX, "cannot load the gate's seccomp filter");
+		return failed(c, "load the seccomp filter", e);
 	}
 	return 0;
 }
 
-int cage_enter(struct err *e)
+int cage_enter(const struct cage *c, struct err *e)
 {
 	signal(SIGPIPE, SIG_IGN);
-	if (limit(RLIMIT_CORE, NO_CORE, e) < 0 || limit(RLIMIT_NOFILE, FILES, e) < 0)
+	if (limit(c, RLIMIT_CORE, NO_CORE, e) < 0 || limit(c, RLIMIT_NOFILE, c->files, e) < 0)
 		return -1;
-	if (!instrumented && limit(RLIMIT_AS, MEMORY, e) < 0)
+	if (!instrumented && limit(c, RLIMIT_AS, c->memory, e) < 0)
 		return -1;
-	if (drop_root(e) < 0 || drop_capabilities(e) < 0)
+	if (drop_root(c, e) < 0 || drop_capabilities(c, e) < 0)
 		return -1;
 	/* After the uid has changed: that resets both of these. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_errno(e, ERR_SANDBOX, "cannot close the gate's process");
-	if (landlock(e) < 0)
+		return failed(c, "close the process", e);
+	if (landlock(c, e) < 0)
 		return -1;
-	return instrumented ? 0 : filter(e);
+	return instrumented ? 0 : filter(c, e);
 }
