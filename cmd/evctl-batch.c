@@ -66,7 +66,7 @@ static void put_run(void *ctx, const struct run_outcome *out)
 	clear_progress(f);
 	say_warn(f->in, "run %s: %s", out->id, e.msg);
 	if (!f->bad)
-		f->bad = (int)e.code;
+		f->bad = ERR_EXIT_CODE(e.code);
 }
 
 static void put_note(void *ctx, const char *text)

@@ -6,6 +6,7 @@
 #include "run/keys.h"
 #include "state/livenames.h"
 #include "state/expert.h"
+#include "state/buyer.h"
 #include "state/listing.h"
 #include "verify/diff.h"
 #include "verify/publish.h"
@@ -188,8 +189,26 @@ static int run_create(struct invocation *in, struct err *e)
 }
 
 struct expert_set {
-	const char *dir;
+	const char *dir, *contact;
+	bool listed, unlisted;
 };
+
+/* Whether the door shows it to whoever asks. */
+static int set_listed(struct invocation *in, const struct expert_set *o, struct err *e)
+{
+	STATE_AUTO st = {0};
+	EXPERT_AUTO x = {0};
+	if (o->dir || (o->listed && o->unlisted) || (o->contact && o->unlisted))
+		return err_set(e, ERR_USAGE, "--listed goes with --contact, and with nothing else");
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
+		expert_list_openly(&st, &x, !o->unlisted, o->contact, e) < 0)
+		return -1;
+	if (!o->unlisted && !x.published)
+		say_note(in, "it is shown once a version is published: evctl-expert publish %s",
+			x.name);
+	return cli_report(in, &st, &expert, x.name, e,
+		o->unlisted ? "expert %s is listed no more" : "expert %s is listed", x.name);
+}
 
 static int run_set(struct invocation *in, struct err *e)
 {
@@ -198,6 +217,8 @@ static int run_set(struct invocation *in, struct err *e)
 	MANIFEST_AUTO m = {0};
 	EXPERT_AUTO x = {0};
 	STR_AUTO real = NULL;
+	if (o->listed || o->unlisted || o->contact)
+		return set_listed(in, o, e);
 	if (need_dir(in, o->dir, e) < 0 || cli_state(&st, in, STATE_WRITE, e) < 0 ||
 		expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		read_named(in, &st, x.name, o->dir, &real, &m, e) < 0 ||
@@ -400,6 +421,11 @@ static const struct option_spec create_options[] = {
 static const struct option_spec set_options[] = {
 	OPT_STR(struct expert_set, dir, "dir", "DIR", "where its expert.yaml and code are now",
 		.kind = NAME_DIR),
+	OPT_FLAG(struct expert_set, listed, "listed",
+		"the door shows its listing to whoever asks"),
+	OPT_FLAG(struct expert_set, unlisted, "unlisted", "not any more"),
+	OPT_STR(struct expert_set, contact, "contact", "TEXT",
+		"whom to ask about it, shown with the listing"),
 	OPT_END(struct expert_set)};
 static const struct option_spec show_options[] = {
 	OPT_FLAG(struct expert_show, diff, "diff",
@@ -419,7 +445,7 @@ static const struct verb verbs[] = {
 	{"show", "show one, or what its draft changes", expert_arg, show_options, NULL, run_show},
 	{"attach", "attach hosts to an expert's draft", expert_hosts, NULL, NULL, run_attach},
 	{"detach", "detach hosts from an expert's draft", expert_hosts, NULL, NULL, run_detach},
-	{"set", "say where an expert's directory is now", expert_arg, set_options, NULL, run_set},
+	{"set", "say where its directory is now, or who is shown its listing", expert_arg, set_options, NULL, run_set},
 	{"publish", "freeze code, hosts and bindings into the next version", expert_arg,
 		publish_options, NULL, run_publish},
 	{"unpublish", "offer no version any more", expert_arg, NULL, NULL, run_unpublish},

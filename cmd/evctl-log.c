@@ -8,6 +8,7 @@
 #include "state/logexport.h"
 #include "state/run_record.h"
 #include "state/run_text.h"
+#include "state/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,71 @@ static int do_egress(struct invocation *in, struct err *e)
 	return output_list(in, event_columns, rows, e);
 }
 
+struct usage {
+	const char *buyer, *expert, *since, *until, *by;
+};
+
+static bool is_csv(const struct invocation *in)
+{
+	return in->common.output && strcmp(in->common.output, "csv") == 0;
+}
+
+/* A member of RFC 4180: in quotes where it must be. */
+static void csv_cell(struct buf *b, const json_t *v)
+{
+	const char *s = json_string_value(v);
+	if (!s) {
+		json_to_buf(v, b);
+		return;
+	}
+	if (!strpbrk(s, ",\"\r\n")) {
+		buf_adds(b, s);
+		return;
+	}
+	buf_addc(b, '"');
+	for (; *s; s++)
+		buf_addf(b, *s == '"' ? "\"\"" : "%c", *s);
+	buf_addc(b, '"');
+}
+
+static int print_csv(const struct column *cols, json_t *rows, struct err *e)
+{
+	BUF_AUTO b = {0};
+	size_t i;
+	json_t *row;
+	for (const struct column *c = cols; c->title; c++)
+		buf_addf(&b, "%s%s", c == cols ? "" : ",", c->key);
+	buf_adds(&b, "\r\n");
+	json_array_foreach (rows, i, row) {
+		for (const struct column *c = cols; c->title; c++) {
+			buf_adds(&b, c == cols ? "" : ",");
+			csv_cell(&b, json_object_get(row, c->key));
+		}
+		buf_adds(&b, "\r\n");
+	}
+	json_decref(rows);
+	output_text(stdout, buf_str(&b), b.len);
+	return buf_failed(&b) ? err_set(e, ERR_FAIL, "out of memory") : 0;
+}
+
+static int do_usage(struct invocation *in, struct err *e)
+{
+	const struct usage *o = in->options;
+	STATE_AUTO st = {0};
+	struct usage_filter f = {
+		.buyer = o->buyer, .expert = o->expert, .by = o->by ? o->by : "day"};
+	const struct column cols[] = {{"BY", f.by}, {"PAYER", "payer"}, {"CALLS", "calls"},
+		{"OK", "ok"}, {"FAILED", "failed"}, {"SECONDS", "seconds"},
+		{"REQUESTS", "requests"}, {"BYTES", "bytes"}, {"BROKER", "broker_calls"},
+		{"ARTIFACTS", "artifacts"}, {"BYTES", "artifact_bytes"}, {NULL}};
+	if ((o->since && logexport_time(o->since, &f.since, e) < 0) ||
+		(o->until && logexport_time(o->until, &f.until, e) < 0) ||
+		cli_state_swept(&st, in, e) < 0)
+		return -1;
+	json_t *rows = usage_list(&st, &f, e);
+	return rows && is_csv(in) ? print_csv(cols, rows, e) : output_list(in, cols, rows, e);
+}
+
 static const struct column verified_columns[] = {{"ROWS", "rows"}, {"OK", "ok"}, {NULL}};
 
 static int verify_audit(struct invocation *in, struct state *st, struct err *e)
@@ -236,6 +302,15 @@ static const struct option_spec export_options[] = {
 	OPT_STR(struct export, since, "since", "TIME",
 		"of this time (UTC) and later: 2026-01-31[T12:00:05Z]"),
 	OPT_END(struct export)};
+static const struct option_spec usage_options[] = {
+	OPT_STR(struct usage, buyer, "buyer", "B", "only this one's; 'builder': your own",
+		.kind = NAME_BUYER),
+	OPT_STR(struct usage, expert, "expert", "E", "only of this expert", .kind = NAME_EXPERT),
+	OPT_STR(struct usage, since, "since", "TIME", "from this time (UTC) on: 2026-01-31"),
+	OPT_STR(struct usage, until, "until", "TIME", "until before this time (UTC)"),
+	OPT_WORD(struct usage, by, "by", "WORD", "a row for each (day)",
+		"day|month|buyer|expert|tool|credential"),
+	OPT_END(struct usage)};
 static const struct option_spec gc_options[] = {
 	OPT_INT(struct log_gc, older, "older", "DAYS",
 		"of runs that ended so many days ago or before", -1, 0, 36500),
@@ -247,6 +322,10 @@ static const struct verb verbs[] = {
 	{"show", "show a run: verdict, limits, time, egress, log", run_args, show_options,
 		"  evctl-log show rabc123\n  evctl-log show rabc123 --input\n", do_show},
 	{"egress", "list the requests of a run", run_args, NULL, NULL, do_egress},
+	{"usage", "count what was used, by whom, and whose keys it took", NULL, usage_options,
+		"  evctl-log usage --by buyer --since 2026-01-01\n"
+		"  evctl-log usage --buyer acme --by month -o csv\n",
+		do_usage, "csv"},
 	{"audit", "list who changed what", NULL, audit_options, "  evctl-log audit --verify\n",
 		do_audit},
 	{"export", "write runs, requests and changes as JSON lines, for a log shipper", NULL,

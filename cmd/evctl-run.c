@@ -200,14 +200,14 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 		JSON_AUTO error = json_error(&e);
 		output_json_line(stdout, error, JSON_COMPACT);
 		fflush(stdout);
-		return (int)e.code;
+		return ERR_EXIT_CODE(e.code);
 	}
 	print_envelope(&out);
 	int code = asked_code(&out);
 	if (!o->outputs || deliver_files(o->outputs, &out, in->common.yes, &e) == 0)
 		return code;
 	say_warn(in, "run %s: %s", out.id, e.msg);
-	return code ? code : (int)e.code;
+	return code ? code : ERR_EXIT_CODE(e.code);
 }
 
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
@@ -268,7 +268,7 @@ static void spread_run(void *ctx, const struct run_outcome *out)
 		return;
 	say_warn(s->in, "run %s: %s", out->id, e.msg);
 	if (!s->bad)
-		s->bad = (int)e.code;
+		s->bad = ERR_EXIT_CODE(e.code);
 }
 
 static void spread_note(void *ctx, const char *text)

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	struct err e = {0};
 	if (argc == 3 && strcmp(argv[1], TASK_DRIVER_WORD) == 0) {
 		const struct task_order order = {.spool = argv[2], .driver = TASK_DRIVER_FD};
-		return task_work(&order, &e) == 0 ? 0 : (int)e.code;
+		return task_work(&order, &e) == 0 ? 0 : ERR_EXIT_CODE(e.code);
 	}
 	if (argc < 2 || argc > 3 || argv[1][0] == '-')
 		return usage(argc, argv);
@@ -94,5 +94,5 @@ int main(int argc, char **argv)
 	fprintf(stderr, "evctl-task: error: %s\n", e.msg);
 	if (e.hint[0])
 		fprintf(stderr, "evctl-task: hint: %s\n", e.hint);
-	return (int)e.code;
+	return ERR_EXIT_CODE(e.code);
 }

@@ -16,6 +16,7 @@ static const struct noun {
 	{"expert", "sets of code tools"}, {"verify", "is every key that the code reads supplied?"},
 	{"run", "run a tool"}, {"session", "sandboxes that many calls share"},
 	{"batch", "many calls at once"}, {"node", "machines that batches may be sealed to"},
+	{"buyer", "whom the door lets in"}, {"serve", "the door for buyers at a distance"},
 	{"artifact", "files that runs wrote"},
 	{"conn", "outside APIs that the expert itself calls"},
 	{"mcp", "a Model Context Protocol server"}, {"log", "what runs did, and the audit trail"},

@@ -85,6 +85,8 @@ const char *err_kind(enum err_code code)
 		[ERR_MISSING_KEY] = "missing-key",
 		[ERR_DENIED] = "denied",
 	};
+	if (code == ERR_QUOTA)
+		return "quota";
 	if ((unsigned)code >= sizeof kinds / sizeof kinds[0])
 		return "failure";
 	return kinds[code];

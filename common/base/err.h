@@ -28,7 +28,10 @@ enum err_code {
 	ERR_LIMIT = 13,	      /* the tool hit a limit */
 	ERR_MISSING_KEY = 14, /* a key that the buyer must supply is missing */
 	ERR_DENIED = 15,      /* denied by policy */
+	/* Another kind with the same exit code: the system keeps the lowest eight bits. */
+	ERR_QUOTA = 256 + 15, /* the buyer has had what was agreed */
 };
+#define ERR_EXIT_CODE(code) ((int)(code)&255)
 
 struct err {
 	enum err_code code;

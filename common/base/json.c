@@ -78,7 +78,7 @@ json_t *json_take_first(json_t *array)
 
 json_t *json_error(const struct err *e)
 {
-	return json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", (int)e->code, "kind",
+	return json_pack("{s:{s:i,s:s,s:o,s:o}}", "error", "code", ERR_EXIT_CODE(e->code), "kind",
 		err_kind(e->code), "message", json_text_or_null(e->msg), "hint",
 		json_text_or_null(e->hint[0] ? e->hint : NULL));
 }

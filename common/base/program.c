@@ -121,7 +121,7 @@ int program_main(const struct program *p, int argc, char **argv)
 	if (wants_json(argc, argv))
 		in.output = OUTPUT_JSON;
 	int r = prepare(&e) < 0 ? -1 : work(&in, argc, argv, &e);
-	int code = r < 0 ? (int)e.code : in.exit_code;
+	int code = r < 0 ? ERR_EXIT_CODE(e.code) : in.exit_code;
 	if (r < 0 && !in.silent) {
 		hint_at_least(&in, &e);
 		say_error(&in, &e);

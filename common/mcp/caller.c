@@ -73,7 +73,8 @@ static json_t *run_tool(
 		.ninput = input.len,
 		.cancel_fd = cancel_fd};
 	if (runner_call(c->runner, &rq, &o, &e) < 0)
-		return e.code == ERR_USAGE ? refused(rev, e.msg) : not_run(c, rev, &e);
+		return e.code == ERR_USAGE || e.code == ERR_QUOTA ? refused(rev, e.msg)
+								 : not_run(c, rev, &e);
 	shelve(c, &o);
 	content_open(&out, rev);
 	content_outcome(&out, &o, t && offer_structured(rev, t));
@@ -164,7 +165,7 @@ static json_t *api_failed(enum mcp_rev rev, const json_t *grants, const char *na
 	bool granted = is_granted(grants, name, &names);
 	STR_AUTO all = strv_join(&names, ", ");
 	bool told = e->code == ERR_DENIED || e->code == ERR_MISSING_KEY || e->code == ERR_USAGE ||
-		    e->code == ERR_LIMIT || e->code == ERR_TIMEOUT ||
+		    e->code == ERR_LIMIT || e->code == ERR_TIMEOUT || e->code == ERR_QUOTA ||
 		    (e->code == ERR_FAIL && reply->run[0]);
 	content_open(&out, rev);
 	out.is_error = true;

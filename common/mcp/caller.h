@@ -8,7 +8,7 @@
 
 #include "base/program.h"
 #include "broker/broker.h"
-#include "mcp/rev.h"
+#include "rpc/rev.h"
 #include "mcp/shelf.h"
 #include "run/run.h"
 

@@ -5,7 +5,7 @@
 #ifndef EVCTL_MCP_CONTENT_H
 #define EVCTL_MCP_CONTENT_H
 
-#include "mcp/rev.h"
+#include "rpc/rev.h"
 #include "mcp/shelf.h"
 #include "run/run.h"
 

@@ -4,7 +4,7 @@
 #ifndef EVCTL_MCP_OFFER_H
 #define EVCTL_MCP_OFFER_H
 
-#include "mcp/rev.h"
+#include "rpc/rev.h"
 #include "state/expert.h"
 
 /* The name that `api_call` goes by: another one where a tool of the expert has it. */

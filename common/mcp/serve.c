@@ -3,7 +3,7 @@
 #include "mcp/caller.h"
 #include "mcp/offer.h"
 #include "mcp/shelf.h"
-#include "mcp/lines.h"
+#include "rpc/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef EVCTL_MCP_SHELF_H
 #define EVCTL_MCP_SHELF_H
 
-#include "mcp/rev.h"
+#include "rpc/rev.h"
 #include "state/state.h"
 
 #include <pthread.h>

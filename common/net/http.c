@@ -313,6 +313,23 @@ char *http_query(struct http_text target, const char *name)
 	return NULL;
 }
 
+int http_pair(struct http_text *rest, char **name, char **value)
+{
+	struct http_text part = {0};
+	while (rest->n && !part.n)
+		part = next_part(rest, '&');
+	if (!part.n)
+		return 0;
+	struct http_text before = next_part(&part, '=');
+	*name = decoded(before, true);
+	*value = decoded(part, true);
+	if (*name && *value)
+		return 1;
+	free(*name);
+	free(*value);
+	return -1;
+}
+
 const char *http_phrase(int status)
 {
 	static const struct {
@@ -326,7 +343,7 @@ const char *http_phrase(int status)
 		{406, "Not Acceptable"}, {409, "Conflict"}, {410, "Gone"},
 		{412, "Precondition Failed"}, {413, "Content Too Large"},
 		{415, "Unsupported Media Type"}, {417, "Expectation Failed"},
-		{422, "Unprocessable Content"}, {429, "Too Many Requests"},
+		{421, "Misdirected Request"}, {422, "Unprocessable Content"}, {429, "Too Many Requests"},
 		{431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
 		{502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"},
 		{505, "HTTP Version Not Supported"}};

@@ -65,7 +65,7 @@ static void http_tls_free(struct http_tls *t)
 int http_tls_init(struct http_tls *t, http_leaf_fn *leaf, void *arg, struct err *e)
 {
 	static const char suites[] =
-		"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:"
+		"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:+AES-128-GCM:"
 		"+CHACHA20-POLY1305:+AES-256-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1"
 		":%SERVER_PRECEDENCE"; /* the cheapest cipher: nobody is between the two */
 	*t = (struct http_tls){.leaf = leaf, .arg = arg};

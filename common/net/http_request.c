@@ -148,8 +148,9 @@ static void put_header(struct http_conn *c, const struct http_header *h)
 	http_conn_puts(c, "\r\n");
 }
 
-int http_request_answer(struct http_request *r, int status, const struct http_header *h, size_t n,
-	const void *body, size_t len)
+/* Without what frames the body. */
+static void put_answer_head(
+	struct http_request *r, int status, const struct http_header *h, size_t n)
 {
 	struct http_conn *c = r->c;
 	char line[80];
@@ -159,10 +160,49 @@ int http_request_answer(struct http_request *r, int status, const struct http_he
 	put_date(c);
 	for (size_t i = 0; i < n; i++)
 		put_header(c, &h[i]);
+}
+
+int http_request_answer(struct http_request *r, int status, const struct http_header *h, size_t n,
+	const void *body, size_t len)
+{
+	struct http_conn *c = r->c;
+	char line[80];
+	put_answer_head(r, status, h, n);
 	snprintf(line, sizeof line, "Content-Length: %zu\r\n%s\r\n", len,
 		r->close ? "Connection: close\r\n" : "");
 	http_conn_puts(c, line);
 	if (!http_request_is(r, "HEAD"))
 		http_conn_put(c, body, len);
 	return http_conn_flush(c);
+}
+
+int http_request_begin(struct http_request *r, int status, const struct http_header *h, size_t n)
+{
+	r->close = r->close || r->head.http10;
+	put_answer_head(r, status, h, n);
+	if (!r->head.http10)
+		http_conn_puts(r->c, "Transfer-Encoding: chunked\r\n");
+	http_conn_puts(r->c, r->close ? "Connection: close\r\n\r\n" : "\r\n");
+	return http_conn_flush(r->c);
+}
+
+int http_request_piece(struct http_request *r, const void *p, size_t n)
+{
+	char line[24];
+	if (!n)
+		return 0;
+	snprintf(line, sizeof line, "%zx\r\n", n);
+	if (!r->head.http10)
+		http_conn_puts(r->c, line);
+	http_conn_put(r->c, p, n);
+	if (!r->head.http10)
+		http_conn_puts(r->c, "\r\n");
+	return http_conn_flush(r->c);
+}
+
+int http_request_finish(struct http_request *r)
+{
+	if (!r->head.http10)
+		http_conn_puts(r->c, "0\r\n\r\n");
+	return http_conn_flush(r->c);
 }

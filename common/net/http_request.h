@@ -45,6 +45,13 @@ struct http_header {
  */
 int http_request_answer(struct http_request *r, int status, const struct http_header *h, size_t n,
 	const void *body, size_t len);
+/*
+ * The same in pieces, for an answer whose length isn't known: the head, pieces as they come, each
+ * sent at once, and the end, without which it can't pass for whole (but for HTTP/1.0's clients).
+ */
+int http_request_begin(struct http_request *r, int status, const struct http_header *h, size_t n);
+int http_request_piece(struct http_request *r, const void *p, size_t n);
+int http_request_finish(struct http_request *r);
 /* Method names have a case: "head" is another one, with a body in its answer. */
 bool http_request_is(const struct http_request *r, const char *method);
 

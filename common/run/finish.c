@@ -232,11 +232,22 @@ static json_t *egress_json(const struct gate_summary *s)
 		(json_int_t)s->truncated);
 }
 
+/* {NAME: whose it was} of the keys that the call got. */
+static json_t *keys_json(const struct key_plan *p)
+{
+	json_t *keys = json_object();
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].there)
+			json_object_set_new(keys, p->v[i].name,
+				json_string(p->v[i].buyer_pays ? "buyer" : "builder"));
+	return keys;
+}
+
 static json_t *detail_json(const struct going *g, const struct yield *y)
 {
 	const struct sandbox_result *r = &g->reply.result;
 	const char *limit = y->outputs_over ? "outputs" : r->limit;
-	return json_pack("{s:{s:i,s:I,s:s},s:s?,s:{s:I,s:I,s:i,s:i,s:I},s:o,s:b,s:I,s:o}", "limits",
+	json_t *detail = json_pack("{s:{s:i,s:I,s:s},s:s?,s:{s:I,s:I,s:i,s:i,s:I},s:o,s:b,s:I,s:o}", "limits",
 		"timeout_ms", g->timeout_ms, "memory", (json_int_t)g->tool->memory, "bounds",
 		g->reply.bounds, "limit", limit, "phases", "open",
 		(json_int_t)(g->opened - g->begun), "gate", (json_int_t)g->reply.ready_ms, "start",
@@ -244,6 +255,8 @@ static json_t *detail_json(const struct going *g, const struct yield *y)
 		(json_int_t)(clock_mono_ms() - g->over), "egress",
 		egress_json(&g->reply.report.summary), "log_truncated", (int)r->log_truncated,
 		"scratch", (json_int_t)r->scratch, "leaks", json_texts(&g->leaks));
+	json_object_set_new(detail, "keys", keys_json(&g->plan));
+	return detail;
 }
 
 /* Of /scratch: from here on its owner should know. */

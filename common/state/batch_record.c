@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "state/db.h"
+#include "state/quota.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,8 @@ int batch_add(struct state *st, const struct batch *b, struct err *e)
 {
 	BUF_AUTO settings = {0};
 	json_to_buf(b->settings, &settings);
+	if (quota_take(st, b->buyer, b->expert, b->calls, false, e) < 0)
+		return -1;
 	if (db_exec(st->db, e,
 		    "INSERT INTO batches (id, expert, version, buyer, engine, spool, settings, "
 		    "public_key, calls, status, started, expires) "

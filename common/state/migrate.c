@@ -26,6 +26,17 @@ static const struct migration all_steps[] = {
 	    "CREATE TABLE batch_streams ( batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, name TEXT NOT NULL, node TEXT, frames INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0, refused TEXT, PRIMARY KEY (batch, name) ) STRICT, WITHOUT ROWID;"
 	    "CREATE TABLE batch_parts ( id INTEGER PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, lines BLOB NOT NULL ) STRICT;"
 	    "CREATE INDEX batch_parts_batch ON batch_parts (batch)"},
+	{4, "ALTER TABLE experts ADD COLUMN listed INTEGER NOT NULL DEFAULT 0;"
+	    "ALTER TABLE experts ADD COLUMN contact TEXT NOT NULL DEFAULT '';"
+	    "CREATE TABLE buyers ( name TEXT PRIMARY KEY, note TEXT NOT NULL DEFAULT '', added INTEGER NOT NULL, removed INTEGER ) STRICT, WITHOUT ROWID;"
+	    "CREATE TABLE buyer_experts ( buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE, expert INTEGER NOT NULL REFERENCES experts (id) ON DELETE CASCADE, granted INTEGER, asked INTEGER, PRIMARY KEY (buyer, expert) ) STRICT, WITHOUT ROWID;"
+	    "CREATE INDEX buyer_experts_expert ON buyer_experts (expert);"
+	    "CREATE TABLE tokens ( id TEXT PRIMARY KEY, buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE, hash BLOB NOT NULL UNIQUE, label TEXT NOT NULL DEFAULT '', only TEXT NOT NULL DEFAULT '', limited INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL, expires INTEGER, used INTEGER, withdrawn INTEGER ) STRICT, WITHOUT ROWID;"
+	    "CREATE INDEX tokens_buyer ON tokens (buyer);"
+	    "CREATE TABLE token_experts ( token TEXT NOT NULL REFERENCES tokens (id) ON DELETE CASCADE, expert INTEGER NOT NULL REFERENCES experts (id) ON DELETE CASCADE, PRIMARY KEY (token, expert) ) STRICT, WITHOUT ROWID;"
+	    "CREATE TABLE subjects ( issuer TEXT NOT NULL, subject TEXT NOT NULL, buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE, PRIMARY KEY (issuer, subject) ) STRICT, WITHOUT ROWID;"
+	    "CREATE TABLE quotas ( buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE, expert TEXT NOT NULL, calls INTEGER, seconds INTEGER, at_once INTEGER, PRIMARY KEY (buyer, expert) ) STRICT, WITHOUT ROWID;"
+	    "CREATE INDEX runs_buyer ON runs (buyer, expert, started) WHERE buyer IS NOT NULL"},
 };
 
 /* Copies by a connection of its own: the caller holds the write lock, so nothing can slip past. */

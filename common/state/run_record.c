@@ -1,14 +1,19 @@
 #include "state/run_record.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/proc.h"
 #include "state/db.h"
 #include "state/objects.h"
 #include "state/owner.h"
+#include "state/quota.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define TURN_MS 50 /* between looks whether it is one's turn */
 
 static const struct {
 	const char *word;
@@ -34,19 +39,53 @@ int run_exit_code(enum run_status s)
 
 /* ---- one run's life ------------------------------------------------------------------------ */
 
-/* Not worth a wait for the disk: a run that a crash forgets has reported nothing. */
-int run_begin(struct state *st, const struct run_start *s, char id[17], struct err *e)
+static int put_row(struct state *st, const struct run_start *s, const char *id, struct err *e)
 {
 	pid_t pid = getpid();
 	char space[PROC_SPACE_MAX];
 	proc_space(space);
-	seal_random_id(id, 'r');
-	db_durable(st->db, false);
-	int r = db_exec(st->db, e,
+	return db_exec(st->db, e,
 		"INSERT INTO runs (id, expert, version, tool, buyer, session, status, pid, "
 		"pid_start, pid_space, started) VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)",
 		"ssisssiisi", id, s->expert, (int64_t)s->version, s->tool, s->buyer, s->session,
 		(int64_t)pid, proc_start(pid), space, clock_real_ms());
+}
+
+/* A buyer's, who may have a quota: looked at and taken in one transaction. */
+static int begin_for_buyer(
+	struct state *st, const struct run_start *s, const char *id, struct err *e)
+{
+	if (state_begin(st, e) < 0)
+		return -1;
+	int r = quota_take(st, s->buyer, s->expert, 1, true, e);
+	if (r == 0)
+		r = put_row(st, s, id, e);
+	if (r == 0)
+		return state_commit(st, e);
+	state_rollback(st);
+	return -1;
+}
+
+/* Those beyond what may run at once wait for their turn. */
+static int begin_in_turn(
+	struct state *st, const struct run_start *s, const char *id, struct err *e)
+{
+	int64_t until = clock_mono_ms() + MS(LIMIT_QUEUE_S);
+	for (;;) {
+		int r = begin_for_buyer(st, s, id, e);
+		if (r == 0 || e->code != ERR_BUSY || clock_mono_ms() >= until)
+			return r;
+		err_clear(e);
+		poll(NULL, 0, TURN_MS);
+	}
+}
+
+/* Not worth a wait for the disk: a run that a crash forgets has reported nothing. */
+int run_begin(struct state *st, const struct run_start *s, char id[17], struct err *e)
+{
+	seal_random_id(id, 'r');
+	db_durable(st->db, false);
+	int r = s->buyer ? begin_in_turn(st, s, id, e) : put_row(st, s, id, e);
 	db_durable(st->db, true);
 	return r;
 }
@@ -114,11 +153,25 @@ static int put_events(struct state *st, const char *id, const struct run_end *en
 	return 0;
 }
 
+/* With what evctl-log usage counts, and gc of artifacts would take away. */
+static void put_detail(const struct run_end *end, struct buf *out)
+{
+	int64_t bytes = 0;
+	for (size_t i = 0; i < end->nartifacts; i++)
+		bytes += (int64_t)end->artifacts[i].n;
+	if (!end->detail)
+		return;
+	if (end->nartifacts)
+		json_object_set_new(end->detail, "kept",
+			json_pack("{s:I,s:I}", "artifacts", (json_int_t)end->nartifacts, "bytes",
+				(json_int_t)bytes));
+	json_to_buf(end->detail, out);
+}
+
 static int close_row(struct state *st, const char *id, const struct run_end *end, struct err *e)
 {
 	BUF_AUTO detail = {0};
-	if (end->detail)
-		json_to_buf(end->detail, &detail);
+	put_detail(end, &detail);
 	if (db_exec(st->db, e,
 		    "UPDATE runs SET status = ?, reason = ?, ended = ?, ms = ?, detail = ? "
 		    "WHERE id = ? AND status = 'running'",
@@ -229,8 +282,7 @@ int run_import(struct state *st, const struct run_came *c, const struct run_end 
 	int known = is_known(st, c, end, e);
 	if (known)
 		return known < 0 ? -1 : 0;
-	if (end->detail)
-		json_to_buf(end->detail, &detail);
+	put_detail(end, &detail);
 	if (db_exec(st->db, e,
 		    "INSERT INTO runs (id, expert, version, tool, buyer, status, reason, pid, "
 		    "pid_start, started, ended, ms, detail, batch, call, node) "

@@ -1,4 +1,4 @@
--- The state file, version 3. Embedded into the programs at build time (state/db.c).
+-- The state file, version 4. Embedded into the programs at build time (state/db.c).
 -- Times are milliseconds since the epoch, UTC. Sealed columns hold state/seal.h records.
 CREATE TABLE meta (
 	key TEXT PRIMARY KEY,
@@ -38,7 +38,9 @@ CREATE TABLE experts (
 	dir TEXT NOT NULL,
 	published INTEGER,                   -- the version offered now
 	last_version INTEGER NOT NULL DEFAULT 0,
-	created INTEGER NOT NULL
+	created INTEGER NOT NULL,
+	listed INTEGER NOT NULL DEFAULT 0,   -- the door shows it to whoever asks
+	contact TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 -- What was last seen of an expert's tools: for completion and listings, not for running.
@@ -180,6 +182,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_started ON runs (started);
 CREATE INDEX runs_running ON runs (status) WHERE status = 'running';
 CREATE INDEX runs_session ON runs (session, started) WHERE session IS NOT NULL;
+CREATE INDEX runs_buyer ON runs (buyer, expert, started) WHERE buyer IS NOT NULL;
 
 CREATE TABLE logs (
 	run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
@@ -290,6 +293,60 @@ CREATE TABLE batch_parts (
 	lines BLOB NOT NULL                  -- sealed
 ) STRICT;
 CREATE INDEX batch_parts_batch ON batch_parts (batch);
+
+-- Whom the door lets in. A name without a row is the word of whoever runs evctl.
+CREATE TABLE buyers (
+	name TEXT PRIMARY KEY,
+	note TEXT NOT NULL DEFAULT '',
+	added INTEGER NOT NULL,
+	removed INTEGER                      -- the name stays taken
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE buyer_experts (
+	buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE,
+	expert INTEGER NOT NULL REFERENCES experts (id) ON DELETE CASCADE,
+	granted INTEGER,                     -- NULL: asked for
+	asked INTEGER,
+	PRIMARY KEY (buyer, expert)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX buyer_experts_expert ON buyer_experts (expert);
+
+CREATE TABLE tokens (
+	id TEXT PRIMARY KEY,
+	buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE,
+	hash BLOB NOT NULL UNIQUE,           -- of the token's text, which nobody keeps
+	label TEXT NOT NULL DEFAULT '',
+	only TEXT NOT NULL DEFAULT '',       -- 'mcp' or 'pages'; '': both
+	limited INTEGER NOT NULL DEFAULT 0,  -- to token_experts
+	created INTEGER NOT NULL,
+	expires INTEGER,
+	used INTEGER,
+	withdrawn INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tokens_buyer ON tokens (buyer);
+
+CREATE TABLE token_experts (
+	token TEXT NOT NULL REFERENCES tokens (id) ON DELETE CASCADE,
+	expert INTEGER NOT NULL REFERENCES experts (id) ON DELETE CASCADE,
+	PRIMARY KEY (token, expert)
+) STRICT, WITHOUT ROWID;
+
+-- Who an authorization server means.
+CREATE TABLE subjects (
+	issuer TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE,
+	PRIMARY KEY (issuer, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE quotas (
+	buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE,
+	expert TEXT NOT NULL,
+	calls INTEGER,                       -- a UTC day; NULL: without
+	seconds INTEGER,
+	at_once INTEGER,
+	PRIMARY KEY (buyer, expert)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit (
 	seq INTEGER PRIMARY KEY,

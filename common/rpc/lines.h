@@ -2,8 +2,8 @@
  * Lines of JSON over two descriptors. Reading is for one thread; writing is for any, a whole line
  * at a time. A line over the limit is skipped to its end and told of as such.
  */
-#ifndef EVCTL_MCP_LINES_H
-#define EVCTL_MCP_LINES_H
+#ifndef EVCTL_RPC_LINES_H
+#define EVCTL_RPC_LINES_H
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -20,6 +20,7 @@ struct lines {
 	size_t scanned; /* of line: no newline in there */
 	bool skipping;	/* behind a line that was too long */
 	bool gone;	/* nobody takes what is written */
+	int patience;	/* ms for an end that does not block to take some of it; 0: for ever */
 	pthread_mutex_t lock;
 };
 

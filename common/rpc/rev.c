@@ -1,4 +1,4 @@
-#include "mcp/rev.h"
+#include "rpc/rev.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +52,24 @@ static json_t *supported(const char *asked)
 	return json_pack("{s:o,s:s}", "supported", all, "requested", asked);
 }
 
+enum mcp_rev mcp_rev_named(const char *name)
+{
+	enum mcp_rev r = MCP_2026_07_28;
+	while (r > MCP_NONE && strcmp(names[r], name) != 0)
+		r--;
+	return r;
+}
+
+int mcp_rev_unsupported(struct mcp_error *me, const char *asked)
+{
+	return mcp_fail(me, MCP_UNSUPPORTED, supported(asked), "Unsupported protocol version");
+}
+
+const char *mcp_rev_said(const json_t *params)
+{
+	return json_text_of(json_object_get(params, "_meta"), META "protocolVersion");
+}
+
 int mcp_rev_of(const json_t *params, enum mcp_rev settled, enum mcp_rev *out, struct mcp_error *me)
 {
 	const json_t *meta = json_object_get(params, "_meta");
@@ -68,8 +86,7 @@ int mcp_rev_of(const json_t *params, enum mcp_rev settled, enum mcp_rev *out, st
 		return mcp_fail(me, MCP_INVALID_PARAMS, NULL,
 			"_meta: " META "protocolVersion is not a string");
 	if (strcmp(asked, names[MCP_2026_07_28]) != 0)
-		return mcp_fail(
-			me, MCP_UNSUPPORTED, supported(asked), "Unsupported protocol version");
+		return mcp_rev_unsupported(me, asked);
 	if (!json_is_object(json_object_get(meta, META "clientCapabilities")))
 		return mcp_fail(
 			me, MCP_INVALID_PARAMS, NULL, "_meta lacks " META "clientCapabilities");

@@ -4,8 +4,8 @@
  * Two eras: up to 2025-11-25 a client opens with `initialize` and the revision holds for the
  * process; from 2026-07-28 on every request says its own in `_meta`. One process serves both.
  */
-#ifndef EVCTL_MCP_REV_H
-#define EVCTL_MCP_REV_H
+#ifndef EVCTL_RPC_REV_H
+#define EVCTL_RPC_REV_H
 
 #include "base/json.h"
 
@@ -25,6 +25,7 @@ enum mcp_code {
 	MCP_INVALID_PARAMS = -32602,
 	MCP_INTERNAL = -32603,
 	MCP_NO_RESOURCE = -32002, /* of the older era; the newer one says INVALID_PARAMS */
+	MCP_HEADER_MISMATCH = -32020,
 	MCP_UNSUPPORTED = -32022,
 };
 
@@ -41,6 +42,12 @@ int mcp_fail(struct mcp_error *me, int code, json_t *data, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 const char *mcp_rev_name(enum mcp_rev rev);
+/* The revision of that name; MCP_NONE: none that is known. */
+enum mcp_rev mcp_rev_named(const char *name);
+/* "Unsupported protocol version", with those that are supported. Returns -1. */
+int mcp_rev_unsupported(struct mcp_error *me, const char *asked);
+/* The revision that a request says in its `_meta`, "" where it says none. */
+const char *mcp_rev_said(const json_t *params);
 /* What `initialize` settles on: the revision asked for, or the latest of that era. */
 enum mcp_rev mcp_rev_initialize(const char *asked);
 static inline bool mcp_stateless(enum mcp_rev rev)

@@ -1,4 +1,4 @@
-#include "mcp/lines.h"
+#include "rpc/lines.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -80,13 +80,14 @@ enum lines_got lines_next(struct lines *w, bool at_end, const char **p, size_t *
 }
 
 /* Whole, also through a descriptor that somebody made non-blocking. */
-static int put(int fd, const char *p, size_t n)
+static int put(int fd, const char *p, size_t n, int patience)
 {
 	while (n) {
 		ssize_t done = write(fd, p, n);
 		if (done < 0 && errno == EAGAIN) {
 			struct pollfd f = {.fd = fd, .events = POLLOUT};
-			poll(&f, 1, -1);
+			if (poll(&f, 1, patience ? patience : -1) == 0)
+				return -1;
 			continue;
 		}
 		if (done < 0 && errno == EINTR)
@@ -108,7 +109,7 @@ void lines_send(struct lines *w, json_t *m)
 	if (buf_failed(&b))
 		return;
 	pthread_mutex_lock(&w->lock);
-	if (!w->gone && put(w->out, buf_str(&b), b.len) < 0)
+	if (!w->gone && put(w->out, buf_str(&b), b.len, w->patience) < 0)
 		w->gone = true;
 	pthread_mutex_unlock(&w->lock);
 }
