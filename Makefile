@@ -71,6 +71,12 @@ $(O)/gen/archive_templates.inc: $(wildcard common/archive/*.html)
 	for f in $^; do echo "{\"$$(basename $$f .html)\", (const char[]){"; \
 		od -An -v -tu1 $$f | sed 's/[0-9][0-9]*/&,/g'; echo '0}},'; done > $@
 $(O)/common/archive/page.o: $(PAGE_PARTS:%=$(O)/gen/%.inc)
+# The door's pages, in the archive's style.
+$(O)/gen/door_templates.inc: $(wildcard common/monitor/*.html) common/archive/head.html
+	@mkdir -p $(@D)
+	for f in $^; do echo "{\"$$(basename $$f .html)\", (const char[]){"; \
+		od -An -v -tu1 $$f | sed 's/[0-9][0-9]*/&,/g'; echo '0}},'; done > $@
+$(O)/common/monitor/door_view.o: $(O)/gen/door_templates.inc
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
@@ -149,7 +155,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 BASHDIR = $(SHARE)/bash-completion/completions
 ZSHDIR = $(SHARE)/zsh/site-functions
 FISHDIR = $(SHARE)/fish/vendor_completions.d
-HELPERS = evctl-egress evctl-task
+HELPERS = evctl-egress evctl-front evctl-task
 USER_PROGRAMS = $(filter-out $(HELPERS),$(PROGRAMS))
 NOUN_PROGRAMS = $(filter-out evctl,$(USER_PROGRAMS))
 

@@ -1,11 +1,10 @@
 #include "archive/archive.h"
+#include "archive/bytes.h"
 #include "archive/html.h"
 #include "archive/page.h"
 
 #include "base/file.h"
-#include "base/magic.h"
 #include "net/http_pool.h"
-#include "state/objects.h"
 #include "state/run_record.h"
 
 #include <arpa/inet.h>
@@ -259,14 +258,6 @@ static void answer_view(
 		answer_error(ar, a, &e);
 }
 
-/* The bytes decide, not the record: what is not of sound structure and of its type is never shown.
- */
-static bool may_show(const struct artifact *a, const struct buf *bytes)
-{
-	struct magic m = magic_of(bytes->data, bytes->len);
-	return a->inline_ok && m.inline_ok && strcmp(m.type, a->type) == 0;
-}
-
 /* No Range: a whole file or none, which also tells when it was fetched. */
 static void answer_bytes(const struct archive *ar, const char *run, const char *name, bool show,
 	bool head, struct answer *a)
@@ -274,19 +265,19 @@ static void answer_bytes(const struct archive *ar, const char *run, const char *
 	struct artifact *x = &a->artifact;
 	struct err e = {0};
 	BUF_AUTO bytes = {0};
-	if (artifact_find(ar->view.st, run, name, ar->view.buyer, x, &e) < 0 ||
-		objects_read(ar->view.st, x->sha256, (size_t)x->bytes, &bytes, &e) < 0) {
+	const char *type;
+	bool sound;
+	if (archive_bytes(&ar->view, run, name, x, &bytes, &type, &sound, &e) < 0) {
 		answer_error(ar, a, &e);
 		return;
 	}
-	bool sound = may_show(x, &bytes);
 	if (show && !sound) {
 		answer_message(
 			ar, a, 415, "Not shown", "Files of this kind are downloaded, not shown.");
 		return;
 	}
 	a->status = 200;
-	a->type = sound ? x->type : "application/octet-stream";
+	a->type = type;
 	a->policy = BYTES_POLICY;
 	buf_adds(&a->disposition, show ? "inline" : "attachment; filename*=UTF-8''");
 	if (!show)

@@ -30,8 +30,9 @@ static void set(json_t *o, const char *key, json_t *value)
 
 static json_t *new_page(const struct view *v, const char *title)
 {
-	return json_pack("{s:s, s:o, s:o}", "base", v->base, "viewer", json_text_or_null(v->buyer),
-		"title", json_text_or_null(title));
+	return json_pack("{s:s, s:o, s:o, s:o}", "base", v->base, "viewer",
+		json_text_or_null(v->buyer), "title", json_text_or_null(title), "up",
+		json_text_or_null(v->up));
 }
 
 /* What the bytes are, in a word that people use. */

@@ -10,6 +10,7 @@ struct view {
 	struct state *st;
 	const char *buyer; /* NULL: the owner looks */
 	const char *base;  /* what all paths begin with: "/.../" */
+	const char *up;	   /* where there is more than the archive; NULL: nowhere */
 };
 
 /* All append to out. ERR_NOTFOUND where a run or artifact is not there, or not for this viewer. */

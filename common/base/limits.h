@@ -50,6 +50,9 @@
 #define LIMIT_LIFE_S 43200
 #define LIMIT_QUEUE_S 10 /* behind others' calls, or for the state's lock */
 
+/* Of the door. */
+#define LIMIT_DOOR_CONNECTIONS_EACH 100 /* from one address */
+
 #define KB(n) ((size_t)(n)*1000)
 #define MB(n) ((size_t)(n)*1000000)
 #define KIB(n) ((size_t)(n) << 10)

@@ -59,8 +59,10 @@ char *paths_share(struct err *e)
 	return first_of(tails, "share/evctl", e);
 }
 
-char *paths_egress(struct err *e)
+char *paths_helper(const char *name, struct err *e)
 {
-	static const char *const tails[] = {"evctl-egress", "../libexec/evctl/evctl-egress", NULL};
-	return first_of(tails, "evctl-egress", e);
+	char installed[128];
+	const char *const tails[] = {name, installed, NULL};
+	snprintf(installed, sizeof installed, "../libexec/evctl/%s", name);
+	return first_of(tails, name, e);
 }

@@ -13,7 +13,7 @@ char *paths_self(struct err *e);
 char *paths_share(struct err *e);
 /* What is at TAIL from this program's own directory, or NULL if nothing is. */
 char *paths_beside(const char *tail, struct err *e);
-/* The gate. ERR_SANDBOX if it is not there. */
-char *paths_egress(struct err *e);
+/* A program that other programs start: "evctl-egress", ... ERR_SANDBOX if it is not there. */
+char *paths_helper(const char *name, struct err *e);
 
 #endif

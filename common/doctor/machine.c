@@ -16,7 +16,7 @@ void health_add(json_t *rows, const char *area, const char *check, bool ok, bool
 static void check_gate(json_t *rows)
 {
 	struct err none = {0};
-	STR_AUTO egress = paths_egress(&none);
+	STR_AUTO egress = paths_helper("evctl-egress", &none);
 	health_add(rows, "machine", "gate", egress != NULL, true, egress ? egress : "not found",
 		"install the whole of evctl: make install");
 }

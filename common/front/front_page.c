@@ -88,9 +88,16 @@ static int take_form(struct visit *v, const char *origin, struct buf *body, stru
 
 /* ---- what is answered ------------------------------------------------------------------------ */
 
+/* Between the browser and whoever speaks TLS for us. */
+static bool is_secure(const struct visit *v)
+{
+	const char *url = v->f->rules.public_url;
+	return v->f->rules.tls || (url && strncmp(url, "https://", 8) == 0);
+}
+
 static void answer_page(struct visit *v, const struct door_paged *p)
 {
-	bool secure = v->f->rules.tls || v->f->rules.public_url;
+	bool secure = is_secure(v);
 	const struct http_header h[] = {{"Content-Security-Policy", p->bytes ? BYTES_POLICY : PAGE_POLICY},
 		{"Referrer-Policy", "same-origin"}, {"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Cross-Origin-Opener-Policy", "same-origin"}, {"X-Frame-Options", "DENY"},
@@ -184,7 +191,7 @@ void front_page(struct visit *v, const char *path)
 	struct pairs params = {0};
 	BUF_AUTO body = {.secret = true};
 	bool post = http_request_is(v->r, "POST");
-	bool secure = v->f->rules.tls || v->f->rules.public_url;
+	bool secure = is_secure(v);
 	const struct http_text target = v->r->head.target;
 	const char *query = memchr(target.p, '?', target.n);
 	STR_AUTO origin = visit_origin(v);

@@ -103,7 +103,7 @@ int runner_open(struct runner **out, struct state *st, const struct run_who *who
 	r->buyer = dup_or_null(who->buyer);
 	r->session = dup_or_null(who->session);
 	if (open_view(r, who, e) < 0 || !(r->share = paths_share(e)) ||
-		!(r->egress = paths_egress(e))) {
+		!(r->egress = paths_helper("evctl-egress", e))) {
 		runner_close(&r);
 		return -1;
 	}

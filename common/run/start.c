@@ -105,7 +105,7 @@ int keeper_start(struct state *st, const struct keeper_order *o, struct session 
 	EXPERT_VIEW_AUTO v = {0};
 	STRV_AUTO preload = {0};
 	STR_AUTO share = paths_share(e);
-	STR_AUTO egress = share ? paths_egress(e) : NULL;
+	STR_AUTO egress = share ? paths_helper("evctl-egress", e) : NULL;
 	int version = o->buyer && o->version == EXPERT_DEFAULT ? EXPERT_PUBLISHED : o->version;
 	if (!egress || (o->buyer && name_check("buyer", o->buyer, e) < 0) ||
 		expert_load(st, o->expert, version, &v, e) < 0 || fill(s, o, &v, e) < 0)

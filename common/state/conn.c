@@ -318,7 +318,7 @@ int conn_revoke(struct state *st, const struct conn *c, const struct expert *x, 
 /* ---- buyers -------------------------------------------------------------------------------- */
 
 /* What a key of this connection reaches now, in the words of cred_scope(). */
-static json_t *scope_of(const struct conn *c)
+json_t *conn_scope(const struct conn *c)
 {
 	const struct host any = {.name = "", .route = c->route};
 	json_t *out = json_array();
@@ -359,7 +359,7 @@ int conn_supply(struct state *st, const struct conn *c, const struct expert *x, 
 	int r = conn_find(st, c->name, &now, e);
 	if (r == 0)
 		r = check_buyer_pays(st, &now, x, e);
-	JSON_AUTO scope = scope_of(&now);
+	JSON_AUTO scope = conn_scope(&now);
 	if (r == 0)
 		r = keyed_supply(st, &k, x->id, buyer, scope, value, e);
 	return keyed_supplied(st, r, &k, x->name, buyer, e);
@@ -414,7 +414,7 @@ static int missing(const struct conn *c, const struct expert *x, const char *buy
 static int check_agreed(const struct conn *c, const struct expert *x, const char *buyer,
 	const json_t *agreed, struct err *e)
 {
-	JSON_AUTO scope = scope_of(c);
+	JSON_AUTO scope = conn_scope(c);
 	size_t i;
 	json_t *v;
 	json_array_foreach (scope, i, v) {

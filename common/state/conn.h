@@ -55,6 +55,9 @@ int conn_supply(struct state *st, const struct conn *c, const struct expert *x, 
 int conn_withdraw(struct state *st, const struct conn *c, const struct expert *x, const char *buyer,
 	struct err *e);
 
+/* What a key of this connection reaches now, in the words of cred_scope(); the caller's. */
+json_t *conn_scope(const struct conn *c);
+
 /* Whether it is granted to the expert now, and who pays. */
 int conn_granted(struct state *st, const struct conn *c, const struct expert *x, bool *granted,
 	bool *buyer_pays, struct err *e);
