@@ -163,7 +163,7 @@ install: all
 	install -d $(BINDIR) $(LIBEXEC) $(SHARE)/evctl $(SHARE)/man $(BASHDIR) $(ZSHDIR) $(FISHDIR)
 	install -s -m 755 $(USER_PROGRAMS:%=$(O)/bin/%) $(BINDIR)
 	install -s -m 755 $(HELPERS:%=$(O)/bin/%) $(LIBEXEC)
-	cp -R $(O)/share/evctl/cell share/demo share/ci share/batch share/container $(SHARE)/evctl
+	cp -R $(O)/share/evctl/cell share/demo share/ci share/batch share/container share/proxy share/systemd $(SHARE)/evctl
 	chmod -R u=rwX,go=rX $(SHARE)/evctl
 	for s in 1 5 7 8; do \
 		for m in $(O)/man/*.$$s; do [ -e $$m ] || continue; \

@@ -6,7 +6,7 @@
 #include "state/buyer.h"
 #include "state/livenames.h"
 #include "state/quota.h"
-#include "state/token.h"
+#include "state/buyer_token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +28,8 @@ static const struct column token_columns[] = {{"TOKEN", "token"}, {"BUYER", "buy
 static const struct column request_columns[] = {
 	{"BUYER", "buyer"}, {"EXPERT", "expert"}, {"ASKED", "asked"}, {NULL}};
 static const struct column quota_columns[] = {{"BUYER", "buyer"}, {"EXPERT", "expert"},
-	{"CALLS A DAY", "calls_a_day"}, {"LEFT", "calls_left"},
-	{"SECONDS A DAY", "seconds_a_day"}, {"LEFT", "seconds_left"}, {"AT ONCE", "at_once"},
-	{NULL}};
+	{"CALLS A DAY", "calls_a_day"}, {"LEFT", "calls_left"}, {"SECONDS A DAY", "seconds_a_day"},
+	{"LEFT", "seconds_left"}, {"AT ONCE", "at_once"}, {NULL}};
 
 static const struct cli_noun buyer = {show_columns, buyer_show, false};
 
@@ -94,13 +93,12 @@ static int grant_or_revoke(struct invocation *in, bool grant, struct err *e)
 	json_t *row;
 	if (cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
-	json_t *done =
-		buyer_grant(&st, arg(in, 0), in->args.v + 1, in->args.n - 1, grant, e);
+	json_t *done = buyer_grant(&st, arg(in, 0), in->args.v + 1, in->args.n - 1, grant, e);
 	if (!done || in->output != OUTPUT_TEXT)
 		return output_list(in, grant_columns, done, e);
 	json_array_foreach (done, i, row) {
-		output_say(in, "%s %s%s", arg(in, 0),
-			grant ? "may use " : "may not use ", json_text_of(row, "expert"));
+		output_say(in, "%s %s%s", arg(in, 0), grant ? "may use " : "may not use ",
+			json_text_of(row, "expert"));
 	}
 	json_decref(done);
 	return 0;
@@ -127,17 +125,17 @@ static int confirm_rm(const struct invocation *in, struct state *st, bool purge,
 		return -1;
 	return say_confirm(in, e,
 		"remove buyer '%s': %lld tokens, %lld grants, %lld supplied values%s (%lld runs %s)",
-		arg(in, 0), (long long)json_int_of(w, "tokens"), (long long)json_int_of(w, "grants"),
-		(long long)json_int_of(w, "values"), purge ? ", and all artifacts" : "",
-		(long long)json_int_of(w, "runs"), purge ? "lose the name" : "stay");
+		arg(in, 0), (long long)json_int_of(w, "tokens"),
+		(long long)json_int_of(w, "grants"), (long long)json_int_of(w, "values"),
+		purge ? ", and all artifacts" : "", (long long)json_int_of(w, "runs"),
+		purge ? "lose the name" : "stay");
 }
 
 static int do_rm(struct invocation *in, struct err *e)
 {
 	const struct buyer_rm *o = in->options;
 	STATE_AUTO st = {0};
-	if (cli_state_swept(&st, in, e) < 0 ||
-		(!o->purge && buyer_check(&st, arg(in, 0), e) < 0) ||
+	if (cli_state_swept(&st, in, e) < 0 || (!o->purge && buyer_check(&st, arg(in, 0), e) < 0) ||
 		confirm_rm(in, &st, o->purge, e) < 0 ||
 		buyer_remove(&st, arg(in, 0), o->purge, e) < 0)
 		return -1;
@@ -225,7 +223,7 @@ static int do_withdraw(struct invocation *in, struct err *e)
 /* ---- how much ------------------------------------------------------------------------------- */
 
 struct buyer_limit {
-	int calls, seconds, at_once;
+	int calls_a_day, seconds_a_day, at_once;
 	bool none;
 };
 
@@ -233,11 +231,12 @@ static int do_limit(struct invocation *in, struct err *e)
 {
 	const struct buyer_limit *o = in->options;
 	STATE_AUTO st = {0};
-	const struct quota q = {o->none ? -1 : o->calls, o->none ? -1 : o->seconds,
+	const struct quota q = {o->none ? -1 : o->calls_a_day, o->none ? -1 : o->seconds_a_day,
 		o->none ? -1 : o->at_once};
-	bool change = o->none || o->calls != -2 || o->seconds != -2 || o->at_once != -2;
-	if (o->none && (o->calls != -2 || o->seconds != -2 || o->at_once != -2))
-		return err_set(e, ERR_USAGE, "--none goes with no other limit");
+	bool change = o->none || o->calls_a_day != -2 || o->seconds_a_day != -2 || o->at_once != -2;
+	if (o->none && (o->calls_a_day != -2 || o->seconds_a_day != -2 || o->at_once != -2))
+		return err_set(e, ERR_USAGE, "--none goes with no other limit"),
+		       err_hint(e, "evctl-buyer limit B E --none");
 	if (cli_state(&st, in, change ? STATE_WRITE : STATE_READ, e) < 0 ||
 		buyer_check(&st, arg(in, 0), e) < 0 ||
 		(change && quota_set(&st, arg(in, 0), arg(in, 1), &q, e) < 0))
@@ -307,9 +306,9 @@ static const struct option_spec token_options[] = {
 		"for no other expert; may be given again", .kind = NAME_EXPERT),
 	OPT_END(struct buyer_token)};
 static const struct option_spec limit_options[] = {
-	OPT_INT(struct buyer_limit, calls, "calls-a-day", "N", "so many calls a day (UTC)", -2, 0,
-		2000000000),
-	OPT_INT(struct buyer_limit, seconds, "seconds-a-day", "N",
+	OPT_INT(struct buyer_limit, calls_a_day, "calls-a-day", "N", "so many calls a day (UTC)",
+		-2, 0, 2000000000),
+	OPT_INT(struct buyer_limit, seconds_a_day, "seconds-a-day", "N",
 		"no new call once tools have run for so long", -2, 0, 2000000000),
 	OPT_INT(struct buyer_limit, at_once, "at-once", "N",
 		"so many at once; others wait for up to 10 s", -2, 1, 100000),
@@ -332,8 +331,8 @@ static const struct verb verbs[] = {
 	{"tokens", "list tokens, without what they are", maybe_args, NULL, NULL, do_tokens},
 	{"withdraw", "make tokens no good", token_args, NULL, NULL, do_withdraw},
 	{"limit", "say how much of an expert a buyer may use, or what is left", limit_args,
-		limit_options, "  evctl-buyer limit acme crm-helper --calls-a-day 100 --at-once 2\n",
-		do_limit},
+		limit_options,
+		"  evctl-buyer limit acme crm-helper --calls-a-day 100 --at-once 2\n", do_limit},
 	{"requests", "list who asks for which listed expert", NULL, NULL, NULL, do_requests},
 	{"subject", "say whom an authorization server means by a buyer", subject_args,
 		subject_options,

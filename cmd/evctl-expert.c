@@ -199,7 +199,8 @@ static int set_listed(struct invocation *in, const struct expert_set *o, struct 
 	STATE_AUTO st = {0};
 	EXPERT_AUTO x = {0};
 	if (o->dir || (o->listed && o->unlisted) || (o->contact && o->unlisted))
-		return err_set(e, ERR_USAGE, "--listed goes with --contact, and with nothing else");
+		return err_set(e, ERR_USAGE, "--listed goes with --contact, and with nothing else"),
+		       err_hint(e, "evctl-expert set E --listed --contact TEXT");
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 || expert_find(&st, arg(in, 0), &x, e) < 0 ||
 		expert_list_openly(&st, &x, !o->unlisted, o->contact, e) < 0)
 		return -1;
@@ -421,8 +422,7 @@ static const struct option_spec create_options[] = {
 static const struct option_spec set_options[] = {
 	OPT_STR(struct expert_set, dir, "dir", "DIR", "where its expert.yaml and code are now",
 		.kind = NAME_DIR),
-	OPT_FLAG(struct expert_set, listed, "listed",
-		"the door shows its listing to whoever asks"),
+	OPT_FLAG(struct expert_set, listed, "listed", "the door shows its listing to whoever asks"),
 	OPT_FLAG(struct expert_set, unlisted, "unlisted", "not any more"),
 	OPT_STR(struct expert_set, contact, "contact", "TEXT",
 		"whom to ask about it, shown with the listing"),
@@ -445,7 +445,8 @@ static const struct verb verbs[] = {
 	{"show", "show one, or what its draft changes", expert_arg, show_options, NULL, run_show},
 	{"attach", "attach hosts to an expert's draft", expert_hosts, NULL, NULL, run_attach},
 	{"detach", "detach hosts from an expert's draft", expert_hosts, NULL, NULL, run_detach},
-	{"set", "say where its directory is now, or who is shown its listing", expert_arg, set_options, NULL, run_set},
+	{"set", "say where its directory is now, or who is shown its listing", expert_arg,
+		set_options, NULL, run_set},
 	{"publish", "freeze code, hosts and bindings into the next version", expert_arg,
 		publish_options, NULL, run_publish},
 	{"unpublish", "offer no version any more", expert_arg, NULL, NULL, run_unpublish},

@@ -15,8 +15,8 @@
 struct door {
 	const char *listen, *cert, *key, *public_url, *metrics;
 	bool behind_proxy;
-	struct strv trusted, experts;
-	int sessions, sessions_each, idle, connections;
+	struct strv trust_forwarded, expert;
+	int sessions, sessions_a_buyer, idle, connections;
 };
 
 static void tell(void *ctx, const char *text)
@@ -30,11 +30,11 @@ static int check(const struct door *o, struct err *e)
 		err_set(e, ERR_USAGE, "a certificate goes with its key");
 		return err_hint(e, "--cert PEM --key PEM");
 	}
-	if (o->behind_proxy && !o->trusted.n) {
+	if (o->behind_proxy && !o->trust_forwarded.n) {
 		err_set(e, ERR_USAGE, "which proxy may connect is not said");
 		return err_hint(e, "--behind-proxy --trust-forwarded ADDR");
 	}
-	if (o->trusted.n && !o->behind_proxy) {
+	if (o->trust_forwarded.n && !o->behind_proxy) {
 		err_set(e, ERR_USAGE, "--trust-forwarded is of a door behind a proxy");
 		return err_hint(e, "--behind-proxy");
 	}
@@ -77,30 +77,31 @@ static int run(struct invocation *in, struct err *e)
 	bool local, of_metrics;
 	char at[128], figures[128];
 	if (check(o, e) < 0 || listen_check_url(o->public_url, e) < 0 ||
-		listen_check_addresses(&o->trusted, e) < 0 ||
-		(listener = listen_open(o->listen ? o->listen : "127.0.0.1:8350", at, sizeof at,
-			 &local, e)) < 0 ||
+		listen_check_addresses(&o->trust_forwarded, e) < 0 ||
+		(listener = listen_open(
+			 o->listen ? o->listen : "127.0.0.1:8350", at, sizeof at, &local, e)) < 0 ||
 		check_reach(o, local, e) < 0)
 		return -1;
-	if (o->metrics && (metrics = listen_open(o->metrics, figures, sizeof figures, &of_metrics,
-				   e)) < 0)
+	if (o->metrics &&
+		(metrics = listen_open(o->metrics, figures, sizeof figures, &of_metrics, e)) < 0)
 		return -1;
 	if (o->metrics && !of_metrics && !o->behind_proxy)
-		return err_set(e, ERR_USAGE, "figures are told on loopback only");
+		return err_set(e, ERR_USAGE, "figures are told on loopback only"),
+		       err_hint(e, "--metrics 127.0.0.1:9350");
 	if (cli_state_swept(&st, in, e) < 0 || state_unlock(&st, e) < 0 ||
-		check_experts(&st, &o->experts, e) < 0)
+		check_experts(&st, &o->expert, e) < 0)
 		return -1;
 	const struct monitor_spec spec = {.rules = {.public_url = o->public_url,
 						  .tls = o->cert != NULL,
 						  .behind = o->behind_proxy,
-						  .trusted = (const char **)o->trusted.v,
-						  .ntrusted = o->trusted.n,
+						  .trusted = (const char **)o->trust_forwarded.v,
+						  .ntrusted = o->trust_forwarded.n,
 						  .connections = o->connections,
 						  .connections_each = LIMIT_DOOR_CONNECTIONS_EACH,
 						  .sessions = o->sessions,
-						  .sessions_each = o->sessions_each,
+						  .sessions_each = o->sessions_a_buyer,
 						  .idle_ms = MS((int64_t)o->idle)},
-		.experts = &o->experts,
+		.experts = &o->expert,
 		.cert = o->cert,
 		.key = o->key,
 		.listener = listener,
@@ -119,13 +120,13 @@ static const struct option_spec options[] = {
 		.kind = NAME_FILE),
 	OPT_STR(struct door, key, "key", "PEM", "and this key", .kind = NAME_FILE),
 	OPT_FLAG(struct door, behind_proxy, "behind-proxy", "a proxy before it speaks TLS"),
-	OPT_LIST(struct door, trusted, "trust-forwarded", "ADDR",
+	OPT_LIST(struct door, trust_forwarded, "trust-forwarded", "ADDR",
 		"the proxy's address, whose word counts; may be given again"),
 	OPT_STR(struct door, public_url, "public-url", "URL", "how visitors call it"),
-	OPT_LIST(struct door, experts, "expert", "E", "offer no other; may be given again",
+	OPT_LIST(struct door, expert, "expert", "E", "offer no other; may be given again",
 		.kind = NAME_EXPERT),
 	OPT_INT(struct door, sessions, "sessions", "N", "sandboxes at once", 64, 1, 10000),
-	OPT_INT(struct door, sessions_each, "sessions-a-buyer", "N", "of these, a buyer's", 8, 1,
+	OPT_INT(struct door, sessions_a_buyer, "sessions-a-buyer", "N", "of these, a buyer's", 8, 1,
 		10000),
 	OPT_INT(struct door, idle, "idle", "S", "a session ends after so long", 300, 5, 86400),
 	OPT_INT(struct door, connections, "connections", "N", "at once; others are closed", 1024, 1,

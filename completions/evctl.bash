@@ -62,6 +62,6 @@ _evctl_words() {
 	cword=$((${#words[@]} - 1))
 }
 
-complete -o nosort -F _evctl evctl evctl-apply evctl-artifact evctl-batch evctl-bind evctl-conn evctl-cred \
-	evctl-doctor evctl-expert evctl-host evctl-log evctl-mcp evctl-node evctl-run evctl-session evctl-state \
+complete -o nosort -F _evctl evctl evctl-apply evctl-artifact evctl-batch evctl-bind evctl-buyer evctl-conn evctl-cred \
+	evctl-doctor evctl-expert evctl-host evctl-log evctl-mcp evctl-node evctl-run evctl-serve evctl-session evctl-state \
 	evctl-verify

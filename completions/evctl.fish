@@ -26,6 +26,6 @@ function __evctl_paths
     end
 end
 
-for program in evctl evctl-{apply,artifact,batch,bind,conn,cred,doctor,expert,host,log,mcp,node,run,session,state,verify}
+for program in evctl evctl-{apply,artifact,batch,bind,buyer,conn,cred,doctor,expert,host,log,mcp,node,run,serve,session,state,verify}
     complete -c $program -f -a '(__evctl_complete)'
 end

@@ -7,19 +7,18 @@
 #define VALUE_MAX MB(LIMIT_INPUT_MB)
 
 static const struct fields der = FIELDS_PART(FIELD_BYTES(struct door_der, p, n, DER_MAX));
-static const struct fields param = FIELDS_PART(FIELD_TEXT(struct door_param, name, 1024),
-	FIELD_TEXT(struct door_param, value, VALUE_MAX));
+static const struct fields param = FIELDS_PART(
+	FIELD_TEXT(struct door_param, name, 1024), FIELD_TEXT(struct door_param, value, VALUE_MAX));
 
-const struct fields door_rules_fields =
-	FIELDS('K', 1, FIELD_TEXT_OR_NULL(struct door_rules, public_url, URL_MAX),
-		FIELD_TEXT_OR_NULL(struct door_rules, issuer, URL_MAX),
-		FIELD_FLAG(struct door_rules, tls), FIELD_FLAG(struct door_rules, behind),
-		FIELD_LIST(struct door_rules, trusted, ntrusted, DOOR_ADDRESSES_MAX, &field_texts),
-		FIELD_NUMBER(struct door_rules, connections),
-		FIELD_NUMBER(struct door_rules, connections_each),
-		FIELD_NUMBER(struct door_rules, sessions),
-		FIELD_NUMBER(struct door_rules, sessions_each),
-		FIELD_NUMBER(struct door_rules, idle_ms));
+const struct fields door_rules_fields = FIELDS('K', 1,
+	FIELD_TEXT_OR_NULL(struct door_rules, public_url, URL_MAX),
+	FIELD_TEXT_OR_NULL(struct door_rules, issuer, URL_MAX), FIELD_FLAG(struct door_rules, tls),
+	FIELD_FLAG(struct door_rules, behind),
+	FIELD_LIST(struct door_rules, trusted, ntrusted, DOOR_ADDRESSES_MAX, &field_texts),
+	FIELD_NUMBER(struct door_rules, connections),
+	FIELD_NUMBER(struct door_rules, connections_each),
+	FIELD_NUMBER(struct door_rules, sessions), FIELD_NUMBER(struct door_rules, sessions_each),
+	FIELD_NUMBER(struct door_rules, idle_ms));
 const struct fields door_chain_fields =
 	FIELDS('C', 1, FIELD_LIST(struct door_chain, certs, n, CHAIN_MAX, &der));
 const struct fields door_drain_fields = FIELDS_NONE('D', 1);
@@ -54,11 +53,11 @@ const struct fields door_paged_fields = FIELDS('p', 1, FIELD_NUMBER(struct door_
 	FIELD_TEXT_OR_NULL(struct door_paged, cookie, 512),
 	FIELD_TEXT_OR_NULL(struct door_paged, disposition, 4096),
 	FIELD_BYTES(struct door_paged, body, nbody, DOOR_MESSAGE_MAX - 65536),
-	FIELD_FLAG(struct door_paged, bytes),
-	FIELD_FLAG(struct door_paged, fetched), FIELD_NUMBER(struct door_paged, process));
-const struct fields door_fetched_fields =
-	FIELDS('F', 1, FIELD_TEXT(struct door_fetched, cookie, 128),
-		FIELD_TEXT(struct door_fetched, run, 64), FIELD_TEXT(struct door_fetched, name, 1024));
+	FIELD_FLAG(struct door_paged, bytes), FIELD_FLAG(struct door_paged, fetched),
+	FIELD_NUMBER(struct door_paged, process));
+const struct fields door_fetched_fields = FIELDS('F', 1,
+	FIELD_TEXT(struct door_fetched, cookie, 128), FIELD_TEXT(struct door_fetched, run, 64),
+	FIELD_TEXT(struct door_fetched, name, 1024));
 const struct fields door_result_fields = FIELDS('R', 1, FIELD_NUMBER(struct door_result, id),
 	FIELD_TEXT(struct door_result, cookie, 128),
 	FIELD_TEXT(struct door_result, expert, DOOR_NAME_MAX),
@@ -66,6 +65,7 @@ const struct fields door_result_fields = FIELDS('R', 1, FIELD_NUMBER(struct door
 	FIELD_BYTES(struct door_result, json, njson, MB(LIMIT_INPUT_MB)));
 
 const struct fields door_sign_fields = FIELDS('G', 1, FIELD_NUMBER(struct door_sign, id),
-	FIELD_NUMBER(struct door_sign, algorithm), FIELD_BYTES(struct door_sign, data, n, SIGN_MAX));
+	FIELD_NUMBER(struct door_sign, algorithm),
+	FIELD_BYTES(struct door_sign, data, n, SIGN_MAX));
 const struct fields door_signed_fields = FIELDS('g', 1, FIELD_NUMBER(struct door_signed, id),
 	FIELD_BYTES(struct door_signed, data, n, SIGN_MAX));

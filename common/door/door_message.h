@@ -1,6 +1,6 @@
 /*
- * What the door's front and its monitor say to each other, each a frame (base/file.h) that holds one
- * message (base/field.h). The front asks, with a number of its own, which the answer repeats;
+ * What the door's front and its monitor say to each other, each a frame (base/file.h) that holds
+ * one message (base/field.h). The front asks, with a number of its own, which the answer repeats;
  * answers come in any order. What the front says may come from somebody who has taken it over.
  */
 #ifndef EVCTL_DOOR_DOOR_MESSAGE_H
@@ -18,11 +18,11 @@
 
 /* At its start the front is told what to hold to. */
 struct door_rules {
-	const char *public_url;	    /* "https://HOST[:PORT]", or NULL: loopback names only */
-	const char *issuer;	    /* of other tokens than ours; NULL: there are none */
-	bool tls;		    /* speaks TLS itself */
-	bool behind;		    /* behind a proxy: the client is who the proxy says */
-	const char **trusted;	    /* addresses of proxies, the only ones that may connect */
+	const char *public_url; /* "https://HOST[:PORT]", or NULL: loopback names only */
+	const char *issuer;	/* of other tokens than ours; NULL: there are none */
+	bool tls;		/* speaks TLS itself */
+	bool behind;		/* behind a proxy: the client is who the proxy says */
+	const char **trusted;	/* addresses of proxies, the only ones that may connect */
 	size_t ntrusted;
 	int64_t connections, connections_each; /* at once; from one address */
 	int64_t sessions, sessions_each;       /* at once; of one buyer */

@@ -14,7 +14,7 @@
 #define SETS 1024
 #define MINUTE_MS 60000
 
-struct count {
+struct bad_count {
 	char network[64];
 	int64_t since; /* CLOCK_MONOTONIC ms */
 	int n;
@@ -23,7 +23,7 @@ struct count {
 struct bad_tokens {
 	pthread_mutex_t lock;
 	uint64_t seed; /* so that nobody knows whose places meet */
-	struct count set[SETS][WAYS];
+	struct bad_count set[SETS][WAYS];
 };
 
 static void of_v6(const struct in6_addr *a, struct client *c)
@@ -84,16 +84,16 @@ static size_t place_of(const struct bad_tokens *t, const char *network)
 }
 
 /* Under the lock: the one of this network, or the oldest, made its own. */
-static struct count *find(struct bad_tokens *t, const char *network)
+static struct bad_count *find(struct bad_tokens *t, const char *network)
 {
-	struct count *set = t->set[place_of(t, network)], *oldest = set;
+	struct bad_count *set = t->set[place_of(t, network)], *oldest = set;
 	for (size_t i = 0; i < WAYS; i++) {
 		if (strcmp(set[i].network, network) == 0)
 			return &set[i];
 		if (set[i].since < oldest->since)
 			oldest = &set[i];
 	}
-	*oldest = (struct count){0};
+	*oldest = (struct bad_count){0};
 	snprintf(oldest->network, sizeof oldest->network, "%s", network);
 	return oldest;
 }
@@ -104,9 +104,9 @@ bool bad_tokens_add(struct bad_tokens *t, const struct client *c)
 	if (!c->network[0])
 		return false;
 	pthread_mutex_lock(&t->lock);
-	struct count *n = find(t, c->network);
+	struct bad_count *n = find(t, c->network);
 	if (!n->n || now - n->since >= MINUTE_MS)
-		*n = (struct count){.since = now, .network = {0}};
+		*n = (struct bad_count){.since = now, .network = {0}};
 	if (!n->network[0])
 		snprintf(n->network, sizeof n->network, "%s", c->network);
 	bool many = n->n >= BAD_TOKENS_MOST;

@@ -12,7 +12,7 @@
 
 /* Who connects: by the connection, or by the word of a proxy that is trusted. */
 struct client {
-	char text[64];	 /* the address, "" where it is not known: a Unix socket */
+	char text[64];	  /* the address, "" where it is not known: a Unix socket */
 	char network[64]; /* what counts as one client: of IPv6 the first 64 bits */
 };
 /* The address as text, without the port, IPv4 in IPv6 as IPv4. */

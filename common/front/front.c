@@ -44,7 +44,8 @@ struct door_front {
 	atomic_bool ended;
 };
 
-/* ---- one request ------------------------------------------------------------------------------ */
+/* ---- one request ------------------------------------------------------------------------------
+ */
 
 static bool is_loopback(struct http_text host)
 {
@@ -52,8 +53,8 @@ static bool is_loopback(struct http_text host)
 	for (size_t i = 0; i < 3; i++) {
 		size_t n = strlen(names[i]);
 		if (host.n >= n && http_is((struct http_text){host.p, n}, names[i]) &&
-			(host.n == n || (host.p[n] == ':' &&
-						strspn(host.p + n + 1, "0123456789") >= host.n - n - 1)))
+			(host.n == n || (host.p[n] == ':' && strspn(host.p + n + 1, "0123456789") >=
+								     host.n - n - 1)))
 			return true;
 	}
 	return false;
@@ -203,7 +204,8 @@ static void on_request(void *arg, struct http_request *r, int bad, const char *w
 	log_visit(&v);
 }
 
-/* ---- one connection --------------------------------------------------------------------------- */
+/* ---- one connection ---------------------------------------------------------------------------
+ */
 
 /* False: this address has as many as it may. */
 static bool peers_enter(struct peers *p, const struct client *c, int64_t most)
@@ -268,8 +270,7 @@ static bool serve(struct http_conn *c, void *arg)
 		return false;
 	c->deadline = clock_mono_ms() + HANDSHAKE_MS;
 	c->shared = front_tls_shared(d->tls);
-	bool fine = !d->f.rules.tls ||
-		    (http_conn_sniff(c) == 1 && http_conn_handshake(c) == 0);
+	bool fine = !d->f.rules.tls || (http_conn_sniff(c) == 1 && http_conn_handshake(c) == 0);
 	fine = fine && http_serve(c, &d->service);
 	if (!proxied)
 		peers_leave(&d->peers, &client);
@@ -284,7 +285,8 @@ static void *accept_all(void *arg)
 	return NULL;
 }
 
-/* ---- what the monitor says -------------------------------------------------------------------- */
+/* ---- what the monitor says --------------------------------------------------------------------
+ */
 
 static void begin_end(struct door_front *d)
 {
@@ -314,7 +316,8 @@ static bool on_word(void *arg, const struct buf *b)
 	return false;
 }
 
-/* ---- from beginning to end -------------------------------------------------------------------- */
+/* ---- from beginning to end --------------------------------------------------------------------
+ */
 
 void front_cage(struct cage *c, int64_t connections)
 {

@@ -41,7 +41,8 @@ struct front_metrics *front_metrics_new(void)
  * such an expert. */
 static struct series *find(struct front_metrics *m, const char *expert, int status)
 {
-	const char *name = status == 401 || status == 404 || status == 429 || status == 421 ? "" : expert;
+	const char *name =
+		status == 401 || status == 404 || status == 429 || status == 421 ? "" : expert;
 	for (size_t i = 0; i < m->n; i++)
 		if (m->v[i].status == status && strcmp(m->v[i].expert, name) == 0)
 			return &m->v[i];
@@ -91,16 +92,16 @@ static void put_sums(const struct front_metrics *m, struct buf *b)
 		refused[1] += m->v[i].status == 429 ? m->v[i].n : 0;
 	}
 	talks_count(m->f->sessions, &sessions, &waiting);
-	buf_addf(b, "# HELP evctl_door_sessions Processes that serve sessions now.\n"
-		    "# TYPE evctl_door_sessions gauge\nevctl_door_sessions %zu\n"
-		    "# HELP evctl_door_waiting_bytes Replies that nobody has taken yet.\n"
-		    "# TYPE evctl_door_waiting_bytes gauge\nevctl_door_waiting_bytes %zu\n"
-		    "# HELP evctl_door_refused_total Requests refused, by what for.\n"
-		    "# TYPE evctl_door_refused_total counter\n"
-		    "evctl_door_refused_total{kind=\"token\"} %llu\n"
-		    "evctl_door_refused_total{kind=\"many\"} %llu\n",
-		sessions, waiting, (unsigned long long)refused[0],
-		(unsigned long long)refused[1]);
+	buf_addf(b,
+		"# HELP evctl_door_sessions Processes that serve sessions now.\n"
+		"# TYPE evctl_door_sessions gauge\nevctl_door_sessions %zu\n"
+		"# HELP evctl_door_waiting_bytes Replies that nobody has taken yet.\n"
+		"# TYPE evctl_door_waiting_bytes gauge\nevctl_door_waiting_bytes %zu\n"
+		"# HELP evctl_door_refused_total Requests refused, by what for.\n"
+		"# TYPE evctl_door_refused_total counter\n"
+		"evctl_door_refused_total{kind=\"token\"} %llu\n"
+		"evctl_door_refused_total{kind=\"many\"} %llu\n",
+		sessions, waiting, (unsigned long long)refused[0], (unsigned long long)refused[1]);
 }
 
 static void answer(void *arg, struct http_request *r, int bad, const char *why)
@@ -108,8 +109,8 @@ static void answer(void *arg, struct http_request *r, int bad, const char *why)
 	struct front_metrics *m = arg;
 	BUF_AUTO b = {0};
 	STR_AUTO path = bad ? NULL : http_path(r->head.target);
-	const struct http_header h[] = {{"Content-Type", "text/plain; version=0.0.4"},
-		{"Cache-Control", "no-store"}};
+	const struct http_header h[] = {
+		{"Content-Type", "text/plain; version=0.0.4"}, {"Cache-Control", "no-store"}};
 	int status = bad ? bad : 404;
 	if (path && strcmp(path, "/metrics") == 0) {
 		status = 200;

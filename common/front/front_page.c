@@ -49,9 +49,8 @@ static int pairs_take(struct pairs *p, struct http_text rest)
 	if (rest.n && memmem(rest.p, rest.n, "%00", 3))
 		return -1;
 	while ((rc = http_pair(&rest, &name, &value)) > 0) {
-		struct door_param *more = p->n < DOOR_PARAMS_MAX
-						  ? grow(p->v, p->n, &p->room, sizeof *more)
-						  : NULL;
+		struct door_param *more =
+			p->n < DOOR_PARAMS_MAX ? grow(p->v, p->n, &p->room, sizeof *more) : NULL;
 		if (!more) {
 			free(name);
 			free(value);
@@ -98,7 +97,8 @@ static bool is_secure(const struct visit *v)
 static void answer_page(struct visit *v, const struct door_paged *p)
 {
 	bool secure = is_secure(v);
-	const struct http_header h[] = {{"Content-Security-Policy", p->bytes ? BYTES_POLICY : PAGE_POLICY},
+	const struct http_header h[] = {
+		{"Content-Security-Policy", p->bytes ? BYTES_POLICY : PAGE_POLICY},
 		{"Referrer-Policy", "same-origin"}, {"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Cross-Origin-Opener-Policy", "same-origin"}, {"X-Frame-Options", "DENY"},
 		{"Permissions-Policy", "camera=(), microphone=(), geolocation=()"},
@@ -195,8 +195,7 @@ void front_page(struct visit *v, const char *path)
 	const struct http_text target = v->r->head.target;
 	const char *query = memchr(target.p, '?', target.n);
 	STR_AUTO origin = visit_origin(v);
-	struct http_text c =
-		http_cookie(&v->r->head, secure ? "__Host-evctl-door" : "evctl-door");
+	struct http_text c = http_cookie(&v->r->head, secure ? "__Host-evctl-door" : "evctl-door");
 	STR_AUTO cookie = c.p && c.n <= 128 ? strndup(c.p, c.n) : NULL;
 	int status = !origin || strlen(path) > DOOR_PATH_MAX ? 400 : 0;
 	if (!status && !post && !http_request_is(v->r, "GET") && !http_request_is(v->r, "HEAD"))
@@ -205,7 +204,7 @@ void front_page(struct visit *v, const char *path)
 		status = take_form(v, origin, &body, &params);
 	else if (!status && query &&
 		 pairs_take(&params, (struct http_text){query + 1,
-					      target.n - (size_t)(query + 1 - target.p)}) < 0)
+					     target.n - (size_t)(query + 1 - target.p)}) < 0)
 		status = 400;
 	const struct door_page page = {.id = front_link_number(v->f->link),
 		.post = post,
@@ -219,7 +218,7 @@ void front_page(struct visit *v, const char *path)
 		ask(v, &page);
 	else if (status > 0)
 		refuse_plain(v, status,
-			status == 403   ? "Not from pages of other sites."
+			status == 403	? "Not from pages of other sites."
 			: status == 405 ? "Not that way."
 			: status == 413 ? "Too much."
 					: "This makes no sense.");

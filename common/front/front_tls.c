@@ -54,7 +54,8 @@ const struct http_tls *front_tls_shared(const struct front_tls *t)
 	return &t->shared;
 }
 
-/* ---- a key that is elsewhere ------------------------------------------------------------------- */
+/* ---- a key that is elsewhere -------------------------------------------------------------------
+ */
 
 static int sign_data(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, void *arg,
 	unsigned flags, const gnutls_datum_t *data, gnutls_datum_t *signature)
@@ -67,8 +68,8 @@ static int sign_data(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, vo
 	struct door_signed got = {0};
 	LINK_ANSWER_AUTO a = {0};
 	(void)key, (void)flags;
-	if (front_link_ask(c->link, ask.id, &door_sign_fields, &ask, &door_signed_fields, &got, &a) <
-			0 ||
+	if (front_link_ask(
+		    c->link, ask.id, &door_sign_fields, &ask, &door_signed_fields, &got, &a) < 0 ||
 		!got.n)
 		return GNUTLS_E_PK_SIGN_FAILED;
 	signature->data = gnutls_malloc(got.n);
@@ -98,7 +99,8 @@ static int import(struct chain *c, const struct door_chain *d)
 	if (!d->n || d->n > CHAIN_MAX)
 		return -1;
 	for (size_t i = 0; i < d->n; i++) {
-		const gnutls_datum_t der = {(unsigned char *)d->certs[i].p, (unsigned)d->certs[i].n};
+		const gnutls_datum_t der = {
+			(unsigned char *)d->certs[i].p, (unsigned)d->certs[i].n};
 		if (gnutls_pcert_import_x509_raw(&c->certs[i], &der, GNUTLS_X509_FMT_DER, 0) < 0)
 			return -1;
 	}
@@ -106,8 +108,7 @@ static int import(struct chain *c, const struct door_chain *d)
 	c->algorithm = gnutls_pubkey_get_pk_algorithm(c->certs[0].pubkey, &c->bits);
 	if (c->algorithm < 0 || gnutls_privkey_init(&c->leaf.key) < 0)
 		return -1;
-	return gnutls_privkey_import_ext4(
-		c->leaf.key, c, sign_data, NULL, NULL, NULL, tell, 0);
+	return gnutls_privkey_import_ext4(c->leaf.key, c, sign_data, NULL, NULL, NULL, tell, 0);
 }
 
 int front_tls_take(struct front_tls *t, const struct buf *message, struct err *e)

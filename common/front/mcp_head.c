@@ -43,7 +43,8 @@ struct mcp_accept mcp_accept_of(const struct http_head *h)
 json_t *mcp_body_parse(const char *p, size_t n, struct mcp_error *me)
 {
 	json_error_t why;
-	json_t *m = json_loadb(p, n, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
+	json_t *m =
+		json_loadb(p, n, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
 	if (m)
 		return m;
 	if (json_error_code(&why) == json_error_duplicate_key)
@@ -163,7 +164,6 @@ int mcp_head_check(const struct http_head *h, const json_t *m, struct mcp_error 
 		return -1;
 	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
 		if (strcmp(method, named[i].method) == 0)
-			return agrees(
-				h, "Mcp-Name", json_object_get(params, named[i].member), me);
+			return agrees(h, "Mcp-Name", json_object_get(params, named[i].member), me);
 	return 0;
 }

@@ -140,13 +140,13 @@ static bool client_gone(const struct post *p)
 }
 
 /* Until there is something from the process (or that is over), or nobody waits for it (false). */
-static bool wait_word(struct post *p, const struct exchange *x)
+static bool wait_word(struct post *p, const struct asked_for *x)
 {
 	int64_t comment = clock_mono_ms() + COMMENT_MS;
 	short of_client = mcp_stateless(p->rev) ? POLLRDHUP : 0;
 	for (;;) {
 		int64_t left = comment - clock_mono_ms();
-		struct pollfd w[2] = {{.fd = exchange_fd(x), .events = POLLIN},
+		struct pollfd w[2] = {{.fd = asked_fd(x), .events = POLLIN},
 			{.fd = p->v->r->c->fd, .events = of_client}};
 		if (left > 0 && poll(w, 2, (int)left) < 0)
 			continue;
@@ -163,21 +163,21 @@ static bool wait_word(struct post *p, const struct exchange *x)
 }
 
 /* The reply, the caller's, progress told as it comes; NULL: none, *gone: nor anybody to hear it. */
-static json_t *await_reply(struct post *p, struct exchange *x, bool *gone)
+static json_t *await_reply(struct post *p, struct asked_for *x, bool *gone)
 {
 	json_t *m = NULL;
 	*gone = false;
 	for (;;) {
-		switch (exchange_take(x, &m)) {
-		case EXCHANGE_REPLY:
+		switch (asked_take(x, &m)) {
+		case ASKED_REPLY:
 			return m;
-		case EXCHANGE_PROGRESS:
+		case ASKED_PROGRESS:
 			*gone = p->accept.stream && put_event(p, m) < 0;
 			json_decref(m);
 			break;
-		case EXCHANGE_OVER:
+		case ASKED_OVER:
 			return NULL;
-		case EXCHANGE_WAIT:
+		case ASKED_WAIT:
 			*gone = !wait_word(p, x);
 			break;
 		}
@@ -190,20 +190,20 @@ static void relay(struct post *p)
 {
 	bool gone;
 	json_t *id = json_incref(json_object_get(p->m, "id"));
-	struct exchange *x = exchange_open(p->session, p->m);
+	struct asked_for *x = asked_open(p->session, p->m);
 	json_t *m = x ? await_reply(p, x, &gone) : NULL;
 	if (m && p->new_id)
 		talk_settle(p->session, mcp_rev_named(json_text_of(
-						   json_object_get(m, "result"), "protocolVersion")));
+						json_object_get(m, "result"), "protocolVersion")));
 	if (m)
 		put_reply(p, m);
 	else if (!x || !gone)
 		put_over(p, id);
 	else if (mcp_stateless(p->rev))
-		exchange_cancel(x);
+		asked_cancel(x);
 	if (x && !m && gone)
 		p->v->r->c->dead = true;
-	exchange_close(&x);
+	asked_close(&x);
 	json_decref(m);
 	json_decref(id);
 }
@@ -311,8 +311,8 @@ static bool find_session(struct post *p)
 
 static void old_message(struct post *p, enum mcp_kind kind)
 {
-	bool begins = kind == MCP_REQUEST &&
-		      strcmp(json_text_of(p->m, "method"), "initialize") == 0;
+	bool begins =
+		kind == MCP_REQUEST && strcmp(json_text_of(p->m, "method"), "initialize") == 0;
 	if (begins) {
 		initialize(p);
 		return;
@@ -331,13 +331,12 @@ static void old_message(struct post *p, enum mcp_kind kind)
 /* ---- batches: of 2025-03-26 alone ------------------------------------------------------------ */
 
 struct batch_replies {
-	struct exchange *x[BATCH_MAX];
+	struct asked_for *x[BATCH_MAX];
 	json_t *id[BATCH_MAX], *replies;
 	size_t n;
 };
 
-static void batch_refuse(
-	struct batch_replies *b, const json_t *id, const struct mcp_error *me)
+static void batch_refuse(struct batch_replies *b, const json_t *id, const struct mcp_error *me)
 {
 	json_array_append_new(b->replies, mcp_error_message(id, me));
 }
@@ -354,7 +353,7 @@ static void batch_send(struct post *p, struct batch_replies *b, json_t *m)
 		batch_refuse(b, id, &me);
 	} else if (kind == MCP_REQUEST) {
 		b->id[b->n] = json_deep_copy(id);
-		b->x[b->n++] = exchange_open(p->session, m);
+		b->x[b->n++] = asked_open(p->session, m);
 	} else if (kind == MCP_NOTIFICATION) {
 		talk_notify(p->session, m);
 	}
@@ -371,7 +370,7 @@ static void batch_collect(struct post *p, struct batch_replies *b)
 			json_array_append_new(b->replies, m);
 		else
 			batch_refuse(b, b->id[i], &me);
-		exchange_close(&b->x[i]);
+		asked_close(&b->x[i]);
 		json_decref(b->id[i]);
 	}
 	if (gone)
@@ -465,7 +464,7 @@ static void post(struct visit *v, const struct visitor *who)
 }
 
 /* A client that is through with its session says so. */
-static void delete(struct visit *v, const struct visitor *who)
+static void delete (struct visit *v, const struct visitor *who)
 {
 	bool twice;
 	struct post p = {.v = v, .who = who};
@@ -495,7 +494,8 @@ void mcp_http(struct visit *v, const char *expert)
 	else if (http_request_is(v->r, "DELETE"))
 		delete (v, &who);
 	else
-		visit_answer(v, 405, NULL, &(struct http_header){"Allow", "POST, DELETE"}, 1, "", 0);
+		visit_answer(
+			v, 405, NULL, &(struct http_header){"Allow", "POST, DELETE"}, 1, "", 0);
 	if (token)
 		explicit_bzero(token, strlen(token));
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OUT_MAX MB(2)	/* a result and what is around it */
+#define OUT_MAX MB(2) /* a result and what is around it */
 #define WHY_MAX KB(64)
-#define TIME_MS MS(60)	/* the call's 25 s, what waits for its turn, and what is around it */
+#define TIME_MS MS(60) /* the call's 25 s, what waits for its turn, and what is around it */
 
 void run_call_free(struct run_call *c)
 {
@@ -102,15 +102,14 @@ static json_t *error_of(const struct buf *why)
 
 json_t *run_call_answer(const struct run_call *c, int *status)
 {
-	static const struct word_status ends[] = {{"ok", 200}, {"missing-key", 409},
-		{"quota", 429}, {"failed", 502}, {"limit", 502}, {"timeout", 504},
-		{"cancelled", 502}, {NULL, 0}};
+	static const struct word_status ends[] = {{"ok", 200}, {"missing-key", 409}, {"quota", 429},
+		{"failed", 502}, {"limit", 502}, {"timeout", 504}, {"cancelled", 502}, {NULL, 0}};
 	static const struct word_status kinds[] = {{"usage", 422}, {"not-found", 404},
 		{"missing-key", 409}, {"quota", 429}, {"denied", 403}, {"timeout", 504},
 		{"busy", 429}, {NULL, 0}};
 	struct err quiet = {0};
-	json_t *envelope = c->out.len ? json_parse("run", buf_str(&c->out), c->out.len, &quiet)
-				      : NULL;
+	json_t *envelope =
+		c->out.len ? json_parse("run", buf_str(&c->out), c->out.len, &quiet) : NULL;
 	if (json_is_object(envelope)) {
 		*status = status_of(ends, json_text_of(envelope, "status"), 502);
 		return envelope;
@@ -122,9 +121,8 @@ json_t *run_call_answer(const struct run_call *c, int *status)
 	*status = status_of(kinds, kind, 503);
 	/* What the buyer got wrong is told, what the door did is not. */
 	bool theirs = *status == 422 || *status == 409 || *status == 429;
-	return json_pack("{s:{s:s,s:s}}", "error", "kind",
-		*status == 503 ? "unavailable" : kind, "message",
-		theirs ? json_text_of(error, "message") : "nothing was run");
+	return json_pack("{s:{s:s,s:s}}", "error", "kind", *status == 503 ? "unavailable" : kind,
+		"message", theirs ? json_text_of(error, "message") : "nothing was run");
 }
 
 /* ---- a plain call ---------------------------------------------------------------------------- */
@@ -139,8 +137,14 @@ static void answer_call(struct visit *v, int fds[3], const struct buf *input)
 	}
 	JSON_AUTO answer = run_call_answer(&c, &status);
 	const struct http_header later = {"Retry-After", "60"};
-	snprintf(v->run, sizeof v->run, "%.*s", (int)sizeof v->run - 1, json_text_of(answer, "run"));
-	visit_json(v, status, &later, status == 429, answer);
+	snprintf(
+		v->run, sizeof v->run, "%.*s", (int)sizeof v->run - 1, json_text_of(answer, "run"));
+	/* An envelope goes as it came: numbers and all. */
+	if (v->run[0])
+		visit_answer(v, status, "application/json", &later, status == 429, buf_str(&c.out),
+			c.out.len);
+	else
+		visit_json(v, status, &later, status == 429, answer);
 }
 
 static void start_call(

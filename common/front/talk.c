@@ -14,10 +14,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define REPLIES_MAX MB(256)	 /* of all sessions, waiting to be taken */
-#define LIFE_MS MS(8 * 3600)	 /* of a process */
-#define IDLE_LEAST_MS MS(60)	 /* before one makes room for another */
-#define WRITE_MS MS(10)		 /* for a process to take a line */
+#define REPLIES_MAX MB(256)  /* of all sessions, waiting to be taken */
+#define LIFE_MS MS(8 * 3600) /* of a process */
+#define IDLE_LEAST_MS MS(60) /* before one makes room for another */
+#define WRITE_MS MS(10)	     /* for a process to take a line */
 #define SWEEP_MS 1000
 #define LISTENERS_MAX 2 /* of a token */
 
@@ -29,14 +29,14 @@ struct letter {
 	struct letter *next;
 };
 
-struct exchange {
+struct asked_for {
 	struct talk *of; /* held */
 	int64_t number;
 	json_t *id, *token; /* the client's; token NULL: it wants no progress */
 	int wake;	    /* eventfd */
 	struct letter *first, **end;
 	bool over;
-	struct exchange *next;
+	struct asked_for *next;
 };
 
 struct talk {
@@ -48,11 +48,11 @@ struct talk {
 	char id[TALK_ID_SIZE];
 	char expert[DOOR_NAME_MAX + 1], buyer[DOOR_NAME_MAX + 1], token[DOOR_NAME_MAX + 1];
 	enum mcp_rev rev;
-	int holds;	   /* the reader has one */
-	int listeners;	   /* of those */
+	int holds;	  /* the reader has one */
+	int listeners;	  /* of those */
 	bool ended, dead; /* no further request; no further word */
 	int64_t born, used, last_number;
-	struct exchange *exchanges;
+	struct asked_for *asked;
 	struct talk *next;
 };
 
@@ -188,22 +188,22 @@ void talk_settle(struct talk *s, enum mcp_rev rev)
 
 /* ---- what its process says ----------------------------------------------------------------- */
 
-static void ring(const struct exchange *x)
+static void ring(const struct asked_for *x)
 {
 	uint64_t one = 1;
 	(void)!write(x->wake, &one, sizeof one);
 }
 
-static struct exchange *find_number(struct talk *s, const json_t *number)
+static struct asked_for *find_number(struct talk *s, const json_t *number)
 {
-	struct exchange *x = s->exchanges;
+	struct asked_for *x = s->asked;
 	while (x && !(json_is_integer(number) && json_integer_value(number) == x->number))
 		x = x->next;
 	return x;
 }
 
 /* Under the lock. Takes m over; what has no room is over. */
-static void deliver(struct exchange *x, json_t *m, size_t bytes, bool last)
+static void deliver(struct asked_for *x, json_t *m, size_t bytes, bool last)
 {
 	struct talks *all = x->of->all;
 	struct letter *l = all->waiting + bytes <= REPLIES_MAX ? calloc(1, sizeof *l) : NULL;
@@ -225,7 +225,7 @@ static void take_message(struct talk *s, json_t *m, size_t bytes)
 	json_t *params = json_object_get(m, "params");
 	bool reply = !json_object_get(m, "method");
 	const json_t *number = json_object_get(reply ? m : params, reply ? "id" : "progressToken");
-	struct exchange *x = find_number(s, number);
+	struct asked_for *x = find_number(s, number);
 	if (x && reply) {
 		json_object_set(m, "id", x->id);
 		deliver(x, json_incref(m), bytes, true);
@@ -269,7 +269,7 @@ static void *read_all(void *arg)
 		;
 	pthread_mutex_lock(&s->all->lock);
 	s->ended = s->dead = true;
-	for (struct exchange *x = s->exchanges; x; x = x->next) {
+	for (struct asked_for *x = s->asked; x; x = x->next) {
 		x->over = true;
 		ring(x);
 	}
@@ -338,7 +338,7 @@ static struct talk *begin(struct talks *all, const struct visitor *who, bool mod
 
 static bool is_idle(const struct talk *s)
 {
-	return !s->ended && s->holds == 1 + s->listeners && !s->exchanges;
+	return !s->ended && s->holds == 1 + s->listeners && !s->asked;
 }
 
 /* The one that has been idle for the longest, of a buyer's or of all, ends if it has been for a
@@ -372,19 +372,18 @@ static size_t count_of(struct talks *all, const char *buyer)
 /* The monitor holds to both limits as well: it says 503 beyond them. */
 static bool has_room(struct talks *all, const char *buyer)
 {
-	bool each = count_of(all, buyer) < (size_t)all->rules->sessions_each ||
-		    make_room(all, buyer);
-	return each &&
-	       (count_of(all, NULL) < (size_t)all->rules->sessions || make_room(all, NULL));
+	bool each =
+		count_of(all, buyer) < (size_t)all->rules->sessions_each || make_room(all, buyer);
+	return each && (count_of(all, NULL) < (size_t)all->rules->sessions || make_room(all, NULL));
 }
 
-static int start(
-	struct talks *all, const struct visitor *who, bool modern, struct talk **out)
+static int start(struct talks *all, const struct visitor *who, bool modern, struct talk **out)
 {
 	if (!has_room(all, who->as.buyer))
 		return 503;
-	const struct door_start ask = {
-		.id = front_link_number(all->link), .token = who->token_text, .expert = who->expert};
+	const struct door_start ask = {.id = front_link_number(all->link),
+		.token = who->token_text,
+		.expert = who->expert};
 	struct door_started got = {0};
 	LINK_ANSWER_AUTO a = {0};
 	if (front_link_ask(all->link, ask.id, &door_start_fields, &ask, &door_started_fields, &got,
@@ -519,7 +518,7 @@ static json_t *swap_token(json_t *m, int64_t number)
 	return token;
 }
 
-static void exchange_free(struct exchange *x)
+static void asked_free(struct asked_for *x)
 {
 	json_decref(x->id);
 	json_decref(x->token);
@@ -527,9 +526,9 @@ static void exchange_free(struct exchange *x)
 	free(x);
 }
 
-struct exchange *exchange_open(struct talk *s, json_t *m)
+struct asked_for *asked_open(struct talk *s, json_t *m)
 {
-	struct exchange *x = calloc(1, sizeof *x);
+	struct asked_for *x = calloc(1, sizeof *x);
 	int wake = x ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
 	if (wake < 0) {
 		free(x);
@@ -537,38 +536,38 @@ struct exchange *exchange_open(struct talk *s, json_t *m)
 	}
 	pthread_mutex_lock(&s->all->lock);
 	int64_t number = ++s->last_number;
-	*x = (struct exchange){.of = s,
+	*x = (struct asked_for){.of = s,
 		.number = number,
 		.id = json_incref(json_object_get(m, "id")),
 		.token = swap_token(m, number),
 		.wake = wake,
 		.end = &x->first,
-		.next = s->exchanges};
+		.next = s->asked};
 	json_object_set_new(m, "id", json_integer(number));
 	bool alive = !s->dead;
 	if (alive) {
-		s->exchanges = x;
+		s->asked = x;
 		s->holds++;
 	}
 	pthread_mutex_unlock(&s->all->lock);
 	if (!alive) {
-		exchange_free(x);
+		asked_free(x);
 		return NULL;
 	}
 	lines_send(&s->lines, json_incref(m));
 	return x;
 }
 
-int exchange_fd(const struct exchange *x)
+int asked_fd(const struct asked_for *x)
 {
 	return x->wake;
 }
 
-enum exchange_got exchange_take(struct exchange *x, json_t **m)
+enum asked_got asked_take(struct asked_for *x, json_t **m)
 {
 	struct talks *all = x->of->all;
 	uint64_t count;
-	enum exchange_got got = EXCHANGE_WAIT;
+	enum asked_got got = ASKED_WAIT;
 	pthread_mutex_lock(&all->lock);
 	struct letter *l = x->first;
 	if (l) {
@@ -577,10 +576,10 @@ enum exchange_got exchange_take(struct exchange *x, json_t **m)
 			x->end = &x->first;
 		all->waiting -= l->bytes;
 		*m = l->m;
-		got = l->last ? EXCHANGE_REPLY : EXCHANGE_PROGRESS;
+		got = l->last ? ASKED_REPLY : ASKED_PROGRESS;
 		free(l);
 	} else if (x->over) {
-		got = EXCHANGE_OVER;
+		got = ASKED_OVER;
 	} else {
 		(void)!read(x->wake, &count, sizeof count);
 	}
@@ -594,31 +593,31 @@ static void say_cancelled(struct talk *s, int64_t number)
 				      json_pack("{s:I}", "requestId", (json_int_t)number)));
 }
 
-void exchange_cancel(struct exchange *x)
+void asked_cancel(struct asked_for *x)
 {
 	say_cancelled(x->of, x->number);
 }
 
-void exchange_close(struct exchange **at)
+void asked_close(struct asked_for **at)
 {
-	struct exchange *x = *at;
+	struct asked_for *x = *at;
 	*at = NULL;
 	if (!x)
 		return;
 	struct talk *s = x->of;
 	json_t *m;
-	enum exchange_got got;
-	while ((got = exchange_take(x, &m)) == EXCHANGE_PROGRESS || got == EXCHANGE_REPLY)
+	enum asked_got got;
+	while ((got = asked_take(x, &m)) == ASKED_PROGRESS || got == ASKED_REPLY)
 		json_decref(m);
 	pthread_mutex_lock(&s->all->lock);
-	for (struct exchange **p = &s->exchanges; *p; p = &(*p)->next) {
+	for (struct asked_for **p = &s->asked; *p; p = &(*p)->next) {
 		if (*p != x)
 			continue;
 		*p = x->next;
 		break;
 	}
 	pthread_mutex_unlock(&s->all->lock);
-	exchange_free(x);
+	asked_free(x);
 	talk_release(&s);
 }
 
@@ -632,7 +631,7 @@ void talk_notify(struct talk *s, json_t *m)
 	const json_t *id = json_object_get(json_object_get(m, "params"), "requestId");
 	int64_t number = 0;
 	pthread_mutex_lock(&s->all->lock);
-	for (struct exchange *x = s->exchanges; x; x = x->next)
+	for (struct asked_for *x = s->asked; x; x = x->next)
 		if (json_equal(x->id, id))
 			number = x->number;
 	pthread_mutex_unlock(&s->all->lock);

@@ -1,6 +1,6 @@
 /*
- * The processes of one expert each that the monitor starts for a buyer (evctl-mcp), as the front has
- * them: lines of JSON to and from, requests under numbers of the front's own.
+ * The processes of one expert each that the monitor starts for a buyer (evctl-mcp), as the front
+ * has them: lines of JSON to and from, requests under numbers of the front's own.
  *
  * A session of the older era is a client's, by its id; one of the newer serves whoever shows the
  * same token, one call after the other. Each has a thread that always reads, so that none stands
@@ -19,7 +19,7 @@
 struct talks;
 struct talk;
 /* One request, or one notification that wants no reply. */
-struct exchange;
+struct asked_for;
 
 /* Who asks for what: as the monitor has admitted it. */
 struct visitor {
@@ -37,8 +37,8 @@ void talks_ended(struct talks *all, uint64_t process);
 void talks_count(struct talks *all, size_t *n, size_t *bytes);
 
 /*
- * A new session of the older era. 0, or the status to answer: 401, 403, 404, 503. The caller has a hold
- * on it, to be released.
+ * A new session of the older era. 0, or the status to answer: 401, 403, 404, 503. The caller has a
+ * hold on it, to be released.
  */
 int talk_open(struct talks *all, const struct visitor *who, struct talk **out);
 /* The one of that id, if it is this visitor's and still good; NULL. */
@@ -64,22 +64,22 @@ void talk_settle(struct talk *s, enum mcp_rev rev);
  * Sends a request on, with a number in place of its id and of its progressToken; m is changed and
  * borrowed. NULL: the process takes nothing any more.
  */
-struct exchange *exchange_open(struct talk *s, json_t *m);
+struct asked_for *asked_open(struct talk *s, json_t *m);
 /* Sends what wants no reply; a cancellation by the client's id finds its number. */
 void talk_notify(struct talk *s, json_t *m);
 /* Readable when there is something to take, or the process is over. */
-int exchange_fd(const struct exchange *x);
-enum exchange_got {
-	EXCHANGE_WAIT,	   /* nothing yet */
-	EXCHANGE_PROGRESS, /* a notification */
-	EXCHANGE_REPLY,	   /* with the client's id again */
-	EXCHANGE_OVER,	   /* there will be none */
+int asked_fd(const struct asked_for *x);
+enum asked_got {
+	ASKED_WAIT,	/* nothing yet */
+	ASKED_PROGRESS, /* a notification */
+	ASKED_REPLY,	/* with the client's id again */
+	ASKED_OVER,	/* there will be none */
 };
 /* Takes the next message, the caller's. */
-enum exchange_got exchange_take(struct exchange *x, json_t **m);
+enum asked_got asked_take(struct asked_for *x, json_t **m);
 /* Has the process stop working on it. */
-void exchange_cancel(struct exchange *x);
+void asked_cancel(struct asked_for *x);
 /* What still comes for it is dropped. */
-void exchange_close(struct exchange **x);
+void asked_close(struct asked_for **x);
 
 #endif

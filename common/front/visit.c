@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MS MS(60)	    /* for a body, and */
+#define BODY_MS MS(60) /* for a body, and */
 #define BODY_MS_PER_100KB 1000
 #define PACE_MS MS(20) /* in which at least */
 #define PACE_BYTES KB(20)
@@ -71,8 +71,7 @@ int visit_body(struct visit *v, size_t max, struct buf *b)
 	for (;;) {
 		const char *p;
 		int64_t now = clock_mono_ms();
-		r->c->deadline =
-			begun + BODY_MS + (int64_t)(r->got / KB(100)) * BODY_MS_PER_100KB;
+		r->c->deadline = begun + BODY_MS + (int64_t)(r->got / KB(100)) * BODY_MS_PER_100KB;
 		if (now - lap >= PACE_MS) {
 			if (r->got - at_lap < PACE_BYTES) {
 				r->c->dead = true;
@@ -127,7 +126,8 @@ static void challenge(const struct visit *v, const char *expert, bool shown, str
 	if (shown)
 		buf_adds(out, " error=\"invalid_token\"");
 	if (v->f->rules.issuer && origin)
-		buf_addf(out, "%s resource_metadata=\"%s/.well-known/oauth-protected-resource/mcp/%s\"",
+		buf_addf(out,
+			"%s resource_metadata=\"%s/.well-known/oauth-protected-resource/mcp/%s\"",
 			shown ? "," : "", origin, expert);
 }
 

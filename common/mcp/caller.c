@@ -74,7 +74,7 @@ static json_t *run_tool(
 		.cancel_fd = cancel_fd};
 	if (runner_call(c->runner, &rq, &o, &e) < 0)
 		return e.code == ERR_USAGE || e.code == ERR_QUOTA ? refused(rev, e.msg)
-								 : not_run(c, rev, &e);
+								  : not_run(c, rev, &e);
 	shelve(c, &o);
 	content_open(&out, rev);
 	content_outcome(&out, &o, t && offer_structured(rev, t));

@@ -89,9 +89,11 @@ struct certificate *certificate_load(const char *cert, const char *key, struct e
 	else if (take_key(c, &secret) < 0)
 		err_set(e, ERR_USAGE, "'%s' holds no key in PEM without a password", key);
 	else if (!fit(c))
-		err_set(e, ERR_USAGE, "the key in '%s' is not of the certificate in '%s'", key, cert);
+		err_set(e, ERR_USAGE, "the key in '%s' is not of the certificate in '%s'", key,
+			cert);
 	else
 		return c;
+	err_hint(e, "--cert CHAIN.pem --key KEY.pem, as an ACME client writes them");
 	certificate_free(&c);
 	return NULL;
 }

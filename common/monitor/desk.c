@@ -6,7 +6,7 @@
 #include "monitor/door_view.h"
 #include "state/buyer.h"
 #include "state/buyer_key.h"
-#include "state/token.h"
+#include "state/buyer_token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +212,7 @@ static void sign_in(struct visit_page *g)
 	explicit_bzero(text, sizeof text);
 	if (found <= 0 || strcmp(seen.only, "mcp") == 0) {
 		g->view.wrong = found < 0 ? "The door is busy. Try again in a moment."
-				: found   ? "This token is for MCP clients only."
+				: found	  ? "This token is for MCP clients only."
 					  : "This token is not good (any more).";
 		home(g, found < 0 ? 503 : found ? 403 : 401);
 		return;
@@ -329,7 +329,8 @@ static void tool_page(struct visit_page *g, const char *expert, const char *tool
 	g->view.wrong = e.msg;
 	JSON_AUTO wrong = json_pack("{s:s,s:{s:s}}", "status", "usage", "error", "message", e.msg);
 	struct err other = {0};
-	if (e.code != ERR_USAGE || door_view_tool(&g->view, expert, tool, wrong, page_of(g, 422), &other) < 0)
+	if (e.code != ERR_USAGE ||
+		door_view_tool(&g->view, expert, tool, wrong, page_of(g, 422), &other) < 0)
 		failed(g, &e);
 }
 
@@ -474,7 +475,8 @@ static void route(struct visit_page *g)
 	else if (top && g->p->post)
 		sign_in(g);
 	else if (g->p->post && (!g->in || !same(param(g->p, "csrf"), g->in->csrf)))
-		notice(g, 403, "Not so", "This form is too old, or not of this door. Open the page again.");
+		notice(g, 403, "Not so",
+			"This form is too old, or not of this door. Open the page again.");
 	else if (top)
 		home(g, 200);
 	else if (g->p->post && strcmp(path, "/sign-out") == 0)

@@ -32,7 +32,8 @@ static void set_text(json_t *o, const char *key, const char *s)
 
 static json_t *new_page(const struct door_view *v, const char *title)
 {
-	json_t *page = json_pack("{s:s,s:o}", "base", "/", "title", json_text(title, strlen(title)));
+	json_t *page =
+		json_pack("{s:s,s:o}", "base", "/", "title", json_text(title, strlen(title)));
 	set_text(page, "buyer", v->buyer);
 	set_text(page, "csrf", v->csrf);
 	set_text(page, "said", v->said);
@@ -84,7 +85,8 @@ static void put_type(const json_t *schema, struct buf *b)
 		buf_adds(b, json_string_value(type));
 	} else if (json_is_array(type)) {
 		json_array_foreach (type, i, t)
-			buf_addf(b, "%s%s", i ? " or " : "", json_is_string(t) ? json_string_value(t) : "");
+			buf_addf(b, "%s%s", i ? " or " : "",
+				json_is_string(t) ? json_string_value(t) : "");
 	} else {
 		buf_adds(b, "any");
 	}
@@ -97,8 +99,8 @@ static bool is_type(const json_t *schema, const char *word)
 
 static bool fits_a_line(const json_t *schema)
 {
-	return is_type(schema, "string") || is_type(schema, "integer") || is_type(schema, "number") ||
-	       is_type(schema, "boolean");
+	return is_type(schema, "string") || is_type(schema, "integer") ||
+	       is_type(schema, "number") || is_type(schema, "boolean");
 }
 
 static json_t *choices_of(const json_t *schema)
@@ -182,7 +184,8 @@ static void add_key(json_t *all, const char *kind, const char *name, const json_
 	size_t i;
 	json_t *k;
 	join(hosts, &where);
-	json_t *row = json_pack("{s:s,s:s,s:s}", "kind", kind, "name", name, "hosts", buf_str(&where));
+	json_t *row =
+		json_pack("{s:s,s:s,s:s}", "kind", kind, "name", name, "hosts", buf_str(&where));
 	set_text(row, "env", env);
 	set_text(row, "warning", BUYER_KEY_WARNING);
 	json_array_foreach (have, i, k) {
@@ -200,8 +203,8 @@ static json_t *keys_of(const json_t *listing, const json_t *have)
 	json_t *all = json_array(), *k;
 	size_t i;
 	json_array_foreach (json_object_get(listing, "keys"), i, k)
-		add_key(all, "credential", json_text_of(k, "name"), json_object_get(k, "hosts"), NULL,
-			have);
+		add_key(all, "credential", json_text_of(k, "name"), json_object_get(k, "hosts"),
+			NULL, have);
 	json_array_foreach (json_object_get(listing, "connections"), i, k)
 		if (strcmp(json_text_of(k, "payer"), "buyer") == 0)
 			add_key(all, "connection", json_text_of(k, "name"),
@@ -239,16 +242,16 @@ static void add_client(const struct door_view *v, const char *expert, json_t *pa
 }
 
 /* Who may see it, and how much: granted, listed, or not at all. */
-struct standing {
+struct access {
 	bool granted, listed;
 	char *contact;
 	int version;
 };
 
-static int find_standing(
-	const struct door_view *v, const char *expert, struct standing *s, struct err *e)
+static int find_access(
+	const struct door_view *v, const char *expert, struct access *s, struct err *e)
 {
-	*s = (struct standing){0};
+	*s = (struct access){0};
 	int may = v->buyer ? buyer_may(v->st, v->buyer, expert, &s->version, e) : 0;
 	int listed = may < 0 ? -1 : expert_listed(v->st, expert, &s->contact, e);
 	if (listed < 0)
@@ -262,7 +265,7 @@ static int find_standing(
 	return err_set(e, ERR_NOTFOUND, "no such expert");
 }
 
-static int fill_expert(const struct door_view *v, const struct standing *s,
+static int fill_expert(const struct door_view *v, const struct access *s,
 	const struct expert_view *x, json_t *page, struct err *e)
 {
 	JSON_AUTO listing = listing_make(v->st, x, e);
@@ -281,7 +284,7 @@ static int fill_expert(const struct door_view *v, const struct standing *s,
 	return 0;
 }
 
-static int add_asked(const struct door_view *v, const struct standing *s, const char *expert,
+static int add_asked(const struct door_view *v, const struct access *s, const char *expert,
 	json_t *page, struct err *e)
 {
 	JSON_AUTO all = v->buyer ? buyer_experts(v->st, v->buyer, e) : json_array();
@@ -296,12 +299,11 @@ static int add_asked(const struct door_view *v, const struct standing *s, const 
 	return all ? 0 : -1;
 }
 
-int door_view_expert(
-	const struct door_view *v, const char *expert, struct buf *out, struct err *e)
+int door_view_expert(const struct door_view *v, const char *expert, struct buf *out, struct err *e)
 {
 	EXPERT_VIEW_AUTO x = {0};
-	struct standing s;
-	if (find_standing(v, expert, &s, e) < 0)
+	struct access s;
+	if (find_access(v, expert, &s, e) < 0)
 		return -1;
 	JSON_AUTO page = new_page(v, expert);
 	int r = expert_load_meta(v->st, expert, EXPERT_PUBLISHED, &x, e);
@@ -381,7 +383,8 @@ int door_view_tool(const struct door_view *v, const char *expert, const char *to
 	set(page, "tool", json_string(tool));
 	set_text(page, "about", t->description);
 	set(page, "whole",
-		json_boolean(!json_array_size(inputs) && (!t->input || json_object_size(t->input))));
+		json_boolean(
+			!json_array_size(inputs) && (!t->input || json_object_size(t->input))));
 	set(page, "inputs", inputs);
 	if (answer)
 		add_answer(page, answer);
@@ -446,9 +449,8 @@ int door_view_input(const struct door_view *v, const char *expert, const char *t
 int door_view_usage(const struct door_view *v, struct buf *out, struct err *e)
 {
 	JSON_AUTO page = new_page(v, "Usage");
-	const struct usage_filter f = {.buyer = v->buyer,
-		.since = clock_real_ms() - USAGE_DAYS * DAY_MS,
-		.by = "day"};
+	const struct usage_filter f = {
+		.buyer = v->buyer, .since = clock_real_ms() - USAGE_DAYS * DAY_MS, .by = "day"};
 	json_t *days = usage_list(v->st, &f, e), *d;
 	size_t i;
 	json_array_foreach (days, i, d) {

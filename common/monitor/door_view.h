@@ -11,15 +11,14 @@
 struct door_view {
 	struct state *st;
 	const char *buyer, *csrf, *origin;
-	const char *said, *wrong; /* of what was just done; NULL: nothing */
+	const char *said, *wrong;   /* of what was just done; NULL: nothing */
 	const struct strv *experts; /* those that are offered; NULL or none: all */
 };
 
 /* All append to out. */
 int door_view_home(const struct door_view *v, struct buf *out, struct err *e);
 /* ERR_NOTFOUND for one that is neither granted nor listed. */
-int door_view_expert(
-	const struct door_view *v, const char *expert, struct buf *out, struct err *e);
+int door_view_expert(const struct door_view *v, const char *expert, struct buf *out, struct err *e);
 /* Of one that is granted. answer NULL: nothing was run yet; else what evctl-run -o json said. */
 int door_view_tool(const struct door_view *v, const char *expert, const char *tool,
 	const json_t *answer, struct buf *out, struct err *e);

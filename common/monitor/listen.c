@@ -85,15 +85,17 @@ static int bind_path(int fd, const struct sockaddr_un *to, struct err *e)
 	umask(old);
 	if (r == 0)
 		return 0;
-	return err_errno(e, errno == EADDRINUSE ? ERR_CONFLICT : ERR_FAIL, "cannot listen at '%s'",
+	err_errno(e, errno == EADDRINUSE ? ERR_CONFLICT : ERR_FAIL, "cannot listen at '%s'",
 		to->sun_path);
+	return err_hint(e, "--listen ANOTHER");
 }
 
 static int at_path(const char *path, struct err *e)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	if (!*path || strlen(path) >= sizeof to.sun_path)
-		return err_set(e, ERR_USAGE, "'%s' is no path for a socket", path);
+		return err_set(e, ERR_USAGE, "'%s' is no path for a socket", path),
+		       err_hint(e, "--listen unix:/run/evctl/door");
 	memcpy(to.sun_path, path, strlen(path));
 	FD_AUTO fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -129,7 +131,8 @@ static int at_address(const char *where, struct err *e)
 	freeaddrinfo(ai);
 	if (r < 0 || listen(fd, BACKLOG) < 0)
 		return err_errno(e, errno == EADDRINUSE ? ERR_CONFLICT : ERR_FAIL,
-			"cannot listen at '%s'", where);
+			       "cannot listen at '%s'", where),
+		       err_hint(e, "--listen ADDR:ANOTHER-PORT");
 	int keep = fd;
 	fd = -1;
 	return keep;
@@ -137,9 +140,9 @@ static int at_address(const char *where, struct err *e)
 
 int listen_open(const char *where, char *at, size_t n, bool *local, struct err *e)
 {
-	FD_AUTO fd = strcmp(where, "fd") == 0		? sent_by_systemd(e)
+	FD_AUTO fd = strcmp(where, "fd") == 0	       ? sent_by_systemd(e)
 		     : strncmp(where, "unix:", 5) == 0 ? at_path(where + 5, e)
-							: at_address(where, e);
+						       : at_address(where, e);
 	if (fd < 0 || describe(fd, at, n, local, e) < 0)
 		return -1;
 	int keep = fd;
@@ -171,7 +174,8 @@ int listen_check_addresses(const struct strv *addresses, struct err *e)
 		if (inet_pton(family, a, raw) != 1 || !inet_ntop(family, raw, text, sizeof text) ||
 			strcmp(text, a) != 0) {
 			err_set(e, ERR_USAGE, "'%.60s' is no address", a);
-			return err_hint(e, "--trust-forwarded 127.0.0.1, as short as it is written");
+			return err_hint(
+				e, "--trust-forwarded 127.0.0.1, as short as it is written");
 		}
 	}
 	return 0;

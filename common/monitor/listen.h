@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * A listening socket that does not block: "ADDR:PORT", "[V6]:PORT", "unix:PATH" (0660), or "fd", the
- * one that systemd hands over. at says where, for people; *local: only this machine reaches it.
+ * A listening socket that does not block: "ADDR:PORT", "[V6]:PORT", "unix:PATH" (0660), or "fd",
+ * the one that systemd hands over. at says where, for people; *local: only this machine reaches it.
  * ERR_USAGE, or ERR_CONFLICT where somebody listens there.
  */
 int listen_open(const char *where, char *at, size_t n, bool *local, struct err *e);

@@ -6,7 +6,7 @@
 #include "monitor/desk.h"
 #include "monitor/process.h"
 #include "state/buyer.h"
-#include "state/token.h"
+#include "state/buyer_token.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,10 +18,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define TICK_MS 500	   /* between looks at tokens, grants and versions */
-#define END_MS MS(5)	   /* for a process to end when its token has */
-#define LEAVE_MS MS(10)	   /* for one whose front is through with it */
-#define DRAIN_MS MS(35)	   /* for the front, when all ends */
+#define TICK_MS 500	/* between looks at tokens, grants and versions */
+#define END_MS MS(5)	/* for a process to end when its token has */
+#define LEAVE_MS MS(10) /* for one whose front is through with it */
+#define DRAIN_MS MS(35) /* for the front, when all ends */
 #define FRONTS_A_MINUTE 5
 #define MINUTE_MS 60000
 
@@ -54,7 +54,8 @@ static void note(const struct monitor *m, const char *fmt, ...)
 
 /* ---- to the front --------------------------------------------------------------------------- */
 
-static void say(struct monitor *m, const struct fields *f, const void *what, const int *fds, size_t n)
+static void say(
+	struct monitor *m, const struct fields *f, const void *what, const int *fds, size_t n)
 {
 	BUF_AUTO b = {.limit = DOOR_MESSAGE_MAX, .secret = true};
 	struct err quiet = {0};
@@ -112,8 +113,9 @@ static void enter(struct monitor *m, const char *token, const char *expert, stru
 	if (strcmp(seen.only, "pages") == 0)
 		out->status = 403;
 	else
-		out->status = expert ? judge_expert(m, seen.id, seen.buyer, expert, &out->version, &e)
-				     : 200;
+		out->status =
+			expert ? judge_expert(m, seen.id, seen.buyer, expert, &out->version, &e)
+			       : 200;
 	if (out->status == 200)
 		token_note_use(m->st, seen.id, &e);
 	if (out->status == 503)
@@ -146,12 +148,12 @@ static bool has_room(const struct monitor *m, const char *buyer)
 	return all < m->spec->rules.sessions && of_buyer < m->spec->rules.sessions_each;
 }
 
-static struct process *launch(struct monitor *m, const struct process_spec *what,
-	int fds[PROCESS_FDS], size_t *nfds)
+static struct process *launch(
+	struct monitor *m, const struct process_spec *what, int fds[PROCESS_FDS], size_t *nfds)
 {
 	struct err e = {0};
-	struct process *p = has_room(m, what->buyer) ? process_start(m->st, what, fds, nfds, &e)
-						     : NULL;
+	struct process *p =
+		has_room(m, what->buyer) ? process_start(m->st, what, fds, nfds, &e) : NULL;
 	if (e.code)
 		note(m, "cannot serve a visitor: %s", e.msg);
 	if (!p)
@@ -247,8 +249,8 @@ static void look(struct monitor *m)
 /* ---- pages ---------------------------------------------------------------------------------- */
 
 /* A form has asked for a run: the front gets it, with the input. */
-static void start_run(
-	struct monitor *m, const char *cookie, struct desk_answer *a, int fds[PROCESS_FDS], size_t *nfds)
+static void start_run(struct monitor *m, const char *cookie, struct desk_answer *a,
+	int fds[PROCESS_FDS], size_t *nfds)
 {
 	struct desk_guest guest;
 	struct err e = {0};
@@ -321,7 +323,8 @@ static int on_sign(struct monitor *m, const struct buf *b)
 	BUF_AUTO signature = {0};
 	if (field_read(b, &door_sign_fields, &ask) < 0)
 		return -1;
-	bool fine = m->cert && certificate_sign(m->cert, ask.algorithm, ask.data, ask.n, &signature) == 0;
+	bool fine = m->cert &&
+		    certificate_sign(m->cert, ask.algorithm, ask.data, ask.n, &signature) == 0;
 	const struct door_signed said = {
 		.id = ask.id, .data = buf_str(&signature), .n = fine ? signature.len : 0};
 	say(m, &door_signed_fields, &said, NULL, 0);
@@ -444,8 +447,8 @@ static void take_signals(struct monitor *m)
 static int serve(struct monitor *m, struct err *e)
 {
 	for (;;) {
-		struct pollfd w[2] = {{.fd = m->signals, .events = POLLIN},
-			{.fd = m->sock, .events = POLLIN}};
+		struct pollfd w[2] = {
+			{.fd = m->signals, .events = POLLIN}, {.fd = m->sock, .events = POLLIN}};
 		if (poll(w, 2, TICK_MS) < 0 && errno != EINTR)
 			return err_errno(e, ERR_FAIL, "cannot wait");
 		if (w[0].revents)

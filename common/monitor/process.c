@@ -46,16 +46,17 @@ static int make_pipes(int mine[PROCESS_FDS], int theirs[PROCESS_FDS], size_t n, 
 		       : 0;
 }
 
-static int start(struct state *st, struct process *p, const char *tool, const int fds[],
-	struct err *e)
+/* From the struct's own memory: that of a message is not there in a child (base/vault.h). */
+static int start(struct state *st, struct process *p, const int fds[], struct err *e)
 {
 	char version[16];
+	const char *tool = p->tool[0] ? p->tool : NULL;
 	STR_AUTO path = paths_beside(tool ? "evctl-run" : "evctl-mcp", e);
 	const char *argv[24] = {path, p->expert};
 	size_t n = 2;
 	snprintf(version, sizeof version, "%d", p->version);
 	if (!path)
-		return err_set(e, ERR_FAIL, "evctl-mcp is not where evctl-serve is");
+		return err_set(e, ERR_FAIL, "evctl-mcp and evctl-run are not where evctl-serve is");
 	if (tool)
 		argv[n++] = tool;
 	const char *const more[] = {"--buyer", p->buyer, "--version", version, "--state",
@@ -83,11 +84,11 @@ static struct process *new_process(const struct process_spec *spec)
 		return NULL;
 	p->number = ++last;
 	p->child = CHILD_NONE;
-	p->call = spec->tool != NULL;
 	p->version = spec->version;
 	snprintf(p->token, sizeof p->token, "%s", spec->token);
 	snprintf(p->buyer, sizeof p->buyer, "%s", spec->buyer);
 	snprintf(p->expert, sizeof p->expert, "%s", spec->expert);
+	snprintf(p->tool, sizeof p->tool, "%s", spec->tool ? spec->tool : "");
 	return p;
 }
 
@@ -103,7 +104,7 @@ struct process *process_start(struct state *st, const struct process_spec *spec,
 	if (r == 0)
 		r = mine[KEY_FD] = key_pipe(st, e);
 	if (r >= 0)
-		r = start(st, p, spec->tool, mine, e);
+		r = start(st, p, mine, e);
 	for (size_t i = 0; i <= KEY_FD; i++)
 		if (mine[i] != STDERR_FILENO)
 			fd_close(&mine[i]);

@@ -1,6 +1,6 @@
 /*
- * What the monitor starts for visitors: evctl-mcp for a session, evctl-run for a call. Each gets the
- * private key by a pipe of its own; its input and output go to the front.
+ * What the monitor starts for visitors: evctl-mcp for a session, evctl-run for a call. Each gets
+ * the private key by a pipe of its own; its input and output go to the front.
  */
 #ifndef EVCTL_MONITOR_PROCESS_H
 #define EVCTL_MONITOR_PROCESS_H
@@ -14,7 +14,7 @@
 struct process {
 	uint64_t number;
 	struct child child;
-	bool call; /* one call, not a session */
+	char tool[DOOR_NAME_MAX + 1]; /* of one call; "": a session */
 	char token[DOOR_NAME_MAX + 1], buyer[DOOR_NAME_MAX + 1], expert[DOOR_NAME_MAX + 1];
 	int version;
 	bool told;	 /* the front knows that it is to be used no more */

@@ -343,10 +343,10 @@ const char *http_phrase(int status)
 		{406, "Not Acceptable"}, {409, "Conflict"}, {410, "Gone"},
 		{412, "Precondition Failed"}, {413, "Content Too Large"},
 		{415, "Unsupported Media Type"}, {417, "Expectation Failed"},
-		{421, "Misdirected Request"}, {422, "Unprocessable Content"}, {429, "Too Many Requests"},
-		{431, "Request Header Fields Too Large"}, {500, "Internal Server Error"},
-		{502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"},
-		{505, "HTTP Version Not Supported"}};
+		{421, "Misdirected Request"}, {422, "Unprocessable Content"},
+		{429, "Too Many Requests"}, {431, "Request Header Fields Too Large"},
+		{500, "Internal Server Error"}, {502, "Bad Gateway"}, {503, "Service Unavailable"},
+		{504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"}};
 	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
 		if (known[i].status == status)
 			return known[i].phrase;

@@ -59,8 +59,8 @@ struct http_text http_cookie(const struct http_head *h, const char *name);
 char *http_path(struct http_text target);
 char *http_query(struct http_text target, const char *name);
 /*
- * The next NAME=VALUE of a query, or of a form's body, decoded and the caller's to free; *rest moves
- * on. 1 there it is, 0 none is left, -1 no memory.
+ * The next NAME=VALUE of a query, or of a form's body, decoded and the caller's to free; *rest
+ * moves on. 1 there it is, 0 none is left, -1 no memory.
  */
 int http_pair(struct http_text *rest, char **name, char **value);
 const char *http_phrase(int status); /* "" for one that is not in common use */

@@ -247,9 +247,9 @@ static json_t *detail_json(const struct going *g, const struct yield *y)
 {
 	const struct sandbox_result *r = &g->reply.result;
 	const char *limit = y->outputs_over ? "outputs" : r->limit;
-	json_t *detail = json_pack("{s:{s:i,s:I,s:s},s:s?,s:{s:I,s:I,s:i,s:i,s:I},s:o,s:b,s:I,s:o}", "limits",
-		"timeout_ms", g->timeout_ms, "memory", (json_int_t)g->tool->memory, "bounds",
-		g->reply.bounds, "limit", limit, "phases", "open",
+	json_t *detail = json_pack("{s:{s:i,s:I,s:s},s:s?,s:{s:I,s:I,s:i,s:i,s:I},s:o,s:b,s:I,s:o}",
+		"limits", "timeout_ms", g->timeout_ms, "memory", (json_int_t)g->tool->memory,
+		"bounds", g->reply.bounds, "limit", limit, "phases", "open",
 		(json_int_t)(g->opened - g->begun), "gate", (json_int_t)g->reply.ready_ms, "start",
 		r->start_ms, "tool", r->ms - r->start_ms, "collect",
 		(json_int_t)(clock_mono_ms() - g->over), "egress",

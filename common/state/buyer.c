@@ -14,8 +14,8 @@ static int check_name(const char *name, struct err *e)
 		return -1;
 	if (strcmp(name, BUYER_RESERVED) != 0)
 		return 0;
-	return err_set(e, ERR_USAGE, "'%s' is nobody's name: it is how the owner's runs are told",
-		name);
+	return err_set(
+		e, ERR_USAGE, "'%s' is nobody's name: it is how the owner's runs are told", name);
 }
 
 int buyer_known(struct state *st, const char *name, struct err *e)
@@ -30,8 +30,8 @@ int buyer_check(struct state *st, const char *name, struct err *e)
 	int known = buyer_known(st, name, e);
 	if (known != 0)
 		return known < 0 ? -1 : 0;
-	return name_not_found(st, "buyer", name,
-		"SELECT name FROM buyers WHERE removed IS NULL", e, "evctl-buyer add %s", name);
+	return name_not_found(st, "buyer", name, "SELECT name FROM buyers WHERE removed IS NULL", e,
+		"evctl-buyer add %s", name);
 }
 
 /* Whether the name is taken by one who is registered, or by one who was. */
@@ -41,8 +41,10 @@ static int refuse_taken(struct state *st, const char *name, struct err *e)
 	int r = query_step(q, e);
 	if (r <= 0)
 		return r;
-	if (col_null(q, 0))
-		return err_set(e, ERR_CONFLICT, "there is a buyer '%s' already", name);
+	if (col_null(q, 0)) {
+		err_set(e, ERR_CONFLICT, "there is a buyer '%s' already", name);
+		return err_hint(e, "evctl-buyer show %s", name);
+	}
 	err_set(e, ERR_CONFLICT, "'%s' was a buyer: the name stays taken while runs bear it", name);
 	return err_hint(e, "evctl-buyer rm %s --purge", name);
 }
@@ -51,8 +53,10 @@ int buyer_add(struct state *st, const char *name, const char *note, struct err *
 {
 	if (check_name(name, e) < 0)
 		return -1;
-	if (strlen(note) > NOTE_MAX)
-		return err_set(e, ERR_USAGE, "a note is of at most %d bytes", NOTE_MAX);
+	if (strlen(note) > NOTE_MAX) {
+		err_set(e, ERR_USAGE, "a note is of at most %d bytes", NOTE_MAX);
+		return err_hint(e, "evctl-buyer add %s --note SHORTER", name);
+	}
 	if (state_begin(st, e) < 0)
 		return -1;
 	int r = refuse_taken(st, name, e);
@@ -84,7 +88,8 @@ static int grant_one(struct state *st, const char *buyer, const char *expert, bo
 {
 	EXPERT_AUTO x = {0};
 	bool changed;
-	if (expert_find(st, expert, &x, e) < 0 || change_grant(st, buyer, &x, grant, &changed, e) < 0)
+	if (expert_find(st, expert, &x, e) < 0 ||
+		change_grant(st, buyer, &x, grant, &changed, e) < 0)
 		return -1;
 	json_array_append_new(done, json_pack("{s:s,s:s,s:b}", "buyer", buyer, "expert", x.name,
 					    "changed", (int)changed));
@@ -212,18 +217,18 @@ int buyer_remove(struct state *st, const char *name, bool purge, struct err *e)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-#define LIST                                                                                     \
-	"SELECT b.name AS buyer, b.note, b.added AS \"added:time\", "                            \
+#define LIST                                                                                       \
+	"SELECT b.name AS buyer, b.note, b.added AS \"added:time\", "                              \
 	"(SELECT json_group_array(x.name) FROM buyer_experts g JOIN experts x ON x.id = g.expert " \
-	"WHERE g.buyer = b.name AND g.granted IS NOT NULL) AS \"experts:json\", "                \
-	"(SELECT count(*) FROM tokens t WHERE t.buyer = b.name AND t.withdrawn IS NULL "         \
-	"AND (t.expires IS NULL OR t.expires > ?1)) AS tokens, "                                 \
+	"WHERE g.buyer = b.name AND g.granted IS NOT NULL) AS \"experts:json\", "                  \
+	"(SELECT count(*) FROM tokens t WHERE t.buyer = b.name AND t.withdrawn IS NULL "           \
+	"AND (t.expires IS NULL OR t.expires > ?1)) AS tokens, "                                   \
 	"(SELECT max(t.used) FROM tokens t WHERE t.buyer = b.name) AS \"last_used:time\""
 
 json_t *buyer_list(struct state *st, struct err *e)
 {
-	return db_rows(st->db, e, LIST " FROM buyers b WHERE b.removed IS NULL ORDER BY b.name", "i",
-		clock_real_ms());
+	return db_rows(st->db, e, LIST " FROM buyers b WHERE b.removed IS NULL ORDER BY b.name",
+		"i", clock_real_ms());
 }
 
 json_t *buyer_show(struct state *st, const char *name, struct err *e)
@@ -243,24 +248,26 @@ json_t *buyer_show(struct state *st, const char *name, struct err *e)
 
 /* ---- subjects ------------------------------------------------------------------------------ */
 
-int buyer_subject(struct state *st, const char *name, const char *issuer, const char *subject,
-	struct err *e)
+int buyer_subject(
+	struct state *st, const char *name, const char *issuer, const char *subject, struct err *e)
 {
-	if (!*subject || strlen(subject) > 255 || strlen(issuer) > 1024)
-		return err_set(e, ERR_USAGE, "a subject is of 1 to 255 bytes");
+	if (!*subject || strlen(subject) > 255 || strlen(issuer) > 1024) {
+		err_set(e, ERR_USAGE, "a subject is of 1 to 255 bytes");
+		return err_hint(e, "evctl-buyer subject %s --issuer URL VALUE", name);
+	}
 	if (state_begin(st, e) < 0)
 		return -1;
 	int r = buyer_check(st, name, e);
 	STR_AUTO other = r == 0 ? buyer_of_subject(st, issuer, subject, &(struct err){0}) : NULL;
 	if (other && strcmp(other, name) != 0)
-		r = err_set(e, ERR_CONFLICT, "'%s' of %s is buyer '%s'", subject, issuer, other);
+		r = (err_set(e, ERR_CONFLICT, "'%s' of %s is buyer '%s'", subject, issuer, other),
+			err_hint(e, "evctl-buyer show %s", other));
 	if (r == 0)
 		r = db_exec(st->db, e,
 			"INSERT INTO subjects (issuer, subject, buyer) VALUES (?, ?, ?) "
 			"ON CONFLICT DO NOTHING",
 			"sss", issuer, subject, name);
-	return state_finish(
-		st, r, "buyer subject", name, json_pack("{s:s}", "issuer", issuer), e);
+	return state_finish(st, r, "buyer subject", name, json_pack("{s:s}", "issuer", issuer), e);
 }
 
 char *buyer_of_subject(struct state *st, const char *issuer, const char *subject, struct err *e)
@@ -313,11 +320,13 @@ int expert_listed(struct state *st, const char *expert, char **contact, struct e
 	return r;
 }
 
-int expert_list_openly(struct state *st, const struct expert *x, bool listed, const char *contact,
-	struct err *e)
+int expert_list_openly(
+	struct state *st, const struct expert *x, bool listed, const char *contact, struct err *e)
 {
-	if (contact && strlen(contact) > NOTE_MAX)
-		return err_set(e, ERR_USAGE, "a contact is of at most %d bytes", NOTE_MAX);
+	if (contact && strlen(contact) > NOTE_MAX) {
+		err_set(e, ERR_USAGE, "a contact is of at most %d bytes", NOTE_MAX);
+		return err_hint(e, "evctl-expert set %s --listed --contact SHORTER", x->name);
+	}
 	if (state_begin(st, e) < 0)
 		return -1;
 	int r = db_exec(st->db, e,

@@ -39,8 +39,8 @@ json_t *buyer_list(struct state *st, struct err *e);
 json_t *buyer_show(struct state *st, const char *name, struct err *e);
 
 /* Ties what an authorization server calls somebody to a buyer. ERR_CONFLICT: it is another's. */
-int buyer_subject(struct state *st, const char *name, const char *issuer, const char *subject,
-	struct err *e);
+int buyer_subject(
+	struct state *st, const char *name, const char *issuer, const char *subject, struct err *e);
 /* The buyer so called, the caller's; NULL with ERR_NOTFOUND. */
 char *buyer_of_subject(struct state *st, const char *issuer, const char *subject, struct err *e);
 
@@ -57,7 +57,7 @@ int buyer_may(struct state *st, const char *buyer, const char *expert, int *vers
 /* Published and listed: *contact is the caller's. 1 yes, 0 no. */
 int expert_listed(struct state *st, const char *expert, char **contact, struct err *e);
 /* contact NULL: as it was. */
-int expert_list_openly(struct state *st, const struct expert *x, bool listed, const char *contact,
-	struct err *e);
+int expert_list_openly(
+	struct state *st, const struct expert *x, bool listed, const char *contact, struct err *e);
 
 #endif

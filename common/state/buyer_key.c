@@ -37,22 +37,22 @@ static bool is_covered(const json_t *now, const json_t *agreed)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static int add_one(struct state *st, const struct expert *x, struct query *q, json_t *all,
-	struct err *e)
+static int add_one(
+	struct state *st, const struct expert *x, struct query *q, json_t *all, struct err *e)
 {
 	int64_t id;
 	BUF_AUTO hint = {0};
 	const char *kind = col_text(q, 0);
 	bool cred = strcmp(kind, "credential") == 0;
 	JSON_AUTO agreed = col_json(q, 3);
-	JSON_AUTO now = scope_now(st, cred ? BUYER_KEY_CREDENTIAL : BUYER_KEY_CONNECTION,
-		col_text(q, 1), x, &id, e);
+	JSON_AUTO now = scope_now(
+		st, cred ? BUYER_KEY_CREDENTIAL : BUYER_KEY_CONNECTION, col_text(q, 1), x, &id, e);
 	if (!now)
 		return -1;
 	buf_addf(&hint, "%s%s", SECRET_MASK, col_text(q, 2));
-	json_array_append_new(all, json_pack("{s:s,s:s,s:s,s:b}", "kind", kind, "key", col_text(q, 1),
-					   "hint", buf_str(&hint), "widened",
-					   (int)!is_covered(now, agreed)));
+	json_array_append_new(
+		all, json_pack("{s:s,s:s,s:s,s:b}", "kind", kind, "key", col_text(q, 1), "hint",
+			     buf_str(&hint), "widened", (int)!is_covered(now, agreed)));
 	return 0;
 }
 
@@ -76,8 +76,8 @@ json_t *buyer_keys(struct state *st, const struct expert_view *v, const char *bu
 /* ---- changes ------------------------------------------------------------------------------- */
 
 /* A connection whose key this expert's buyers bring. */
-static int find_conn(struct state *st, const char *key, const struct expert *x, struct conn *c,
-	struct err *e)
+static int find_conn(
+	struct state *st, const char *key, const struct expert *x, struct conn *c, struct err *e)
 {
 	bool granted, buyer_pays;
 	if (conn_find(st, key, c, e) < 0 || conn_granted(st, c, x, &granted, &buyer_pays, e) < 0)
@@ -85,8 +85,8 @@ static int find_conn(struct state *st, const char *key, const struct expert *x, 
 	return granted && buyer_pays ? 0 : err_set(e, ERR_NOTFOUND, "no such key");
 }
 
-int buyer_key_bring(struct state *st, enum buyer_key_kind kind, const char *key,
-	const char *expert, const char *buyer, const struct secret *value, struct err *e)
+int buyer_key_bring(struct state *st, enum buyer_key_kind kind, const char *key, const char *expert,
+	const char *buyer, const struct secret *value, struct err *e)
 {
 	EXPERT_AUTO x = {0};
 	CONN_AUTO conn = {0};
@@ -136,8 +136,8 @@ static int put_scope(struct state *st, enum buyer_key_kind kind, const char *key
 		"siis", buf_str(&text), id, x->id, buyer);
 }
 
-int buyer_key_agree(struct state *st, enum buyer_key_kind kind, const char *key,
-	const char *expert, const char *buyer, struct err *e)
+int buyer_key_agree(struct state *st, enum buyer_key_kind kind, const char *key, const char *expert,
+	const char *buyer, struct err *e)
 {
 	EXPERT_AUTO x = {0};
 	if (state_begin(st, e) < 0)

@@ -18,8 +18,8 @@ static int64_t today(void)
 /* ---- what was agreed ------------------------------------------------------------------------ */
 
 /* 1 there is one, 0 none: all without. */
-static int find(struct state *st, const char *buyer, const char *expert, struct quota *out,
-	struct err *e)
+static int find(
+	struct state *st, const char *buyer, const char *expert, struct quota *out, struct err *e)
 {
 	*out = (struct quota){-1, -1, -1};
 	QUERY_AUTO q = db_query(st->db, e,
@@ -63,8 +63,7 @@ int quota_set(struct state *st, const char *buyer, const char *expert, const str
 	if (state_begin(st, e) < 0)
 		return -1;
 	int r = put(st, buyer, expert, q, e);
-	return state_finish(
-		st, r, "buyer limit", buyer, json_pack("{s:s}", "expert", expert), e);
+	return state_finish(st, r, "buyer limit", buyer, json_pack("{s:s}", "expert", expert), e);
 }
 
 /* ---- what was used -------------------------------------------------------------------------- */
@@ -77,8 +76,8 @@ struct used {
  * Today's runs, and what batches that go on have still to run of what they took. A run that goes on
  * counts with the time that it has had.
  */
-static int count_used(struct state *st, const char *buyer, const char *expert, struct used *u,
-	struct err *e)
+static int count_used(
+	struct state *st, const char *buyer, const char *expert, struct used *u, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT count(*), coalesce(sum(coalesce(ms, ?4 - started)), 0), "

@@ -1,7 +1,7 @@
 /*
- * How much of an expert a buyer may use, by UTC day. Counted are the runs that began, which are kept
- * whatever is cleared away; a batch that goes on has taken all of its calls. A buyer who is not
- * registered has no quotas.
+ * How much of an expert a buyer may use, by UTC day. Counted are the runs that began, which are
+ * kept whatever is cleared away; a batch that goes on has taken all of its calls. A buyer who is
+ * not registered has no quotas.
  */
 #ifndef EVCTL_STATE_QUOTA_H
 #define EVCTL_STATE_QUOTA_H

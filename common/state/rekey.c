@@ -46,7 +46,8 @@ static int sealed_columns(
 		"SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c "
 		"WHERE m.type = 'table' AND c.type = 'BLOB' AND m.name || '.' || c.name NOT IN "
 		"('meta.value', 'hosts.ca', 'snapshot_hosts.ca', 'connections.ca', 'audit.prev', "
-		"'audit.hash', 'nodes.public_key', 'batches.public_key') ORDER BY 1, 2",
+		"'audit.hash', 'nodes.public_key', 'batches.public_key', "
+		"'tokens.hash') ORDER BY 1, 2",
 		"");
 	int r;
 	*n = 0;

@@ -67,8 +67,7 @@ static int begin_for_buyer(
 }
 
 /* Those beyond what may run at once wait for their turn. */
-static int begin_in_turn(
-	struct state *st, const struct run_start *s, const char *id, struct err *e)
+static int begin_in_turn(struct state *st, const struct run_start *s, const char *id, struct err *e)
 {
 	int64_t until = clock_mono_ms() + MS(LIMIT_QUEUE_S);
 	for (;;) {

@@ -16,27 +16,27 @@
 	"AND (?3 IS NULL OR coalesce(r.buyer, 'builder') = ?3) "                                   \
 	"AND (?4 IS NULL OR r.expert = ?4)) "
 
-#define SUMS                                                                                     \
-	"count(*) AS calls, count(*) FILTER (WHERE status = 'ok') AS ok, "                       \
-	"count(*) FILTER (WHERE status <> 'ok') AS failed, "                                     \
-	"round(sum(ms) / 1000.0, 3) AS seconds, "                                                \
-	"coalesce(sum(json_extract(detail, '$.egress.requests')), 0) AS requests, "              \
-	"coalesce(sum(json_extract(detail, '$.egress.up') + json_extract(detail, "               \
-	"'$.egress.down')), 0) AS bytes, "                                                       \
-	"count(*) FILTER (WHERE tool LIKE 'api_call %') AS broker_calls, "                       \
-	"coalesce(sum(json_extract(detail, '$.kept.artifacts')), 0) AS artifacts, "              \
+#define SUMS                                                                        \
+	"count(*) AS calls, count(*) FILTER (WHERE status = 'ok') AS ok, "          \
+	"count(*) FILTER (WHERE status <> 'ok') AS failed, "                        \
+	"round(sum(ms) / 1000.0, 3) AS seconds, "                                   \
+	"coalesce(sum(json_extract(detail, '$.egress.requests')), 0) AS requests, " \
+	"coalesce(sum(json_extract(detail, '$.egress.up') + json_extract(detail, "  \
+	"'$.egress.down')), 0) AS bytes, "                                          \
+	"count(*) FILTER (WHERE tool LIKE 'api_call %') AS broker_calls, "          \
+	"coalesce(sum(json_extract(detail, '$.kept.artifacts')), 0) AS artifacts, " \
 	"coalesce(sum(json_extract(detail, '$.kept.bytes')), 0) AS artifact_bytes"
 
-#define GROUPED(name, what)                                                             \
-	CALLS "SELECT " what " AS " name ", payer, " SUMS                               \
-	      " FROM calls GROUP BY 1, 2 ORDER BY 1, 2"
+#define GROUPED(name, what) \
+	CALLS "SELECT " what " AS " name ", payer, " SUMS " FROM calls GROUP BY 1, 2 ORDER BY 1, 2"
 
 static const struct {
 	const char *by, *sql;
 } groups[] = {
 	{"day", GROUPED("day", "strftime('%Y-%m-%d', started / 1000, 'unixepoch')")},
 	{"month", GROUPED("month", "strftime('%Y-%m', started / 1000, 'unixepoch')")},
-	{"buyer", GROUPED("buyer", "buyer")}, {"expert", GROUPED("expert", "expert")},
+	{"buyer", GROUPED("buyer", "buyer")},
+	{"expert", GROUPED("expert", "expert")},
 	{"tool", GROUPED("tool", "expert || ' ' || tool")},
 	{"credential", CALLS "SELECT k.key AS credential, k.value AS payer, " SUMS
 			     " FROM calls, json_each(calls.detail, '$.keys') k "

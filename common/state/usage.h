@@ -15,7 +15,8 @@ struct usage_filter {
 
 /*
  * [{BY: name, payer, calls, ok, failed, seconds, requests, bytes, broker_calls, artifacts,
- * artifact_bytes}], in the order of the names; a row for each payer ("builder", "buyer", "both", "").
+ * artifact_bytes}], in the order of the names; a row for each payer ("builder", "buyer", "both",
+ * "").
  */
 json_t *usage_list(struct state *st, const struct usage_filter *f, struct err *e);
 

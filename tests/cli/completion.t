@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, UNDER_STRACE, T
+from tap import BIN, HELPERS, ROOT, UNDER_STRACE, T
 
 NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, BATCH, CONN, VERSION, BUYER, WORD = range(15)
 NAMES = {
@@ -76,7 +76,7 @@ INSERT INTO snapshots (expert, version, manifest, code, reads, verdict, created)
 """
 
 with T() as t:
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name not in ("evctl-egress", "evctl-task"))
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name not in HELPERS)
     specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs}
     t.init()
     db = sqlite3.connect(t.home / "state.db")
@@ -169,7 +169,7 @@ with T() as t:
          "evctl offers every noun, with what it is", (r, nouns))
     for noun in nouns:
         r, own = ask("evctl", noun, ""), ask("evctl-" + noun, "")
-        t.ok(r.out == own.out and (r.out or noun in ("doctor", "apply")), f"evctl {noun}, as evctl-{noun}",
+        t.ok(r.out == own.out and (r.out or noun in ("doctor", "apply", "serve")), f"evctl {noun}, as evctl-{noun}",
              (r, own))
     t.ok(names(ask("evctl", "--state", t.home, "cred", "show", "", env={"EVCTL_HOME": "/none"})) ==
          NAMES[CRED], "options before the noun are handed on")

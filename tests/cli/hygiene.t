@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, Result, T, on_terminal
+from tap import BIN, HELPERS, Result, T, on_terminal
 
 NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, CONN, VERSION, BUYER, WORD = range(14)
 NOT_THERE = {FILE: "/dev/null", DIR: ".", CRED: "NOPE", HOST: "nope.example", EXPERT: "nope", TOOL: "nope", RUN: "rnope",
@@ -23,7 +23,7 @@ def terminal(argv, env, columns):
 
 
 with T() as t:
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name not in ("evctl-egress", "evctl-task"))
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl-") and p.name not in HELPERS)
     specs = {p: json.loads(t.run(p, "--dump-spec").out) for p in programs}
     t.init()
     here = t.dir / "here"  # some of what is tried makes a state, or a key, where it stands

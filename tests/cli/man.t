@@ -7,12 +7,12 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, T, on_terminal
+from tap import BIN, HELPERS, ROOT, T, on_terminal
 
 TEXT = ROOT / "share/man/text"
 
 
-HELPERS = ("evctl-egress", "evctl-task")  # whom people have no use for
+
 
 
 def shown(path):
@@ -81,7 +81,7 @@ with T() as t:
     # the contract's page against the code
     contract = shown(pages / "evctl-contract.7")
     t.ok(all(re.search(rf"^ +{n}  +\w", contract, re.M) for n in range(16)), "every exit status is in it", contract)
-    codes = re.findall(r"\bERR_\w+ = (\d+)", (ROOT / "common/base/err.h").read_text())
+    codes = re.findall(r"\bERR_\w+ = (\d+),", (ROOT / "common/base/err.h").read_text())
     t.ok(codes and set(map(int, codes)) <= set(range(16)), "and there is no other", codes)
     source = "".join(p.read_text() for d in ("common", "cmd") for p in (ROOT / d).rglob("*.[ch]"))
     variables = set(re.findall(r'getenv\("(\w+)"\)', source)) - {"HOME"}

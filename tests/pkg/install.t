@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, T
+from tap import BIN, HELPERS, ROOT, T
 
 with T() as t:
     root = t.dir / "root"
@@ -23,7 +23,7 @@ with T() as t:
     r = make("install")
     t.ok(r.returncode == 0, "make install", r.stdout + r.stderr)
     there = files()
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in ("evctl-egress", "evctl-task"))
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in HELPERS)
     for p in programs:
         want = [f"bin/{p}", f"share/bash-completion/completions/{p}", f"share/fish/vendor_completions.d/{p}.fish",
                 f"share/man/man1/{p}.1"]

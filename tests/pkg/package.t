@@ -8,7 +8,7 @@ import sys
 import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, T
+from tap import BIN, HELPERS, ROOT, T
 
 VERSION = re.search(r"^VERSION := (\S+)", (ROOT / "Makefile").read_text(), re.M).group(1)
 
@@ -37,7 +37,7 @@ with T() as t:
          "it depends on the libraries and on what runs need", fields)
     rows = [line.split(None, 5) for line in run("dpkg-deb", "-c", deb).splitlines()]
     names = {r[5].split(" -> ")[0] for r in rows}
-    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in ("evctl-egress", "evctl-task"))
+    programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in HELPERS)
     want = [f"./usr/bin/{p}" for p in programs] + [f"./usr/share/man/man1/{p}.1.gz" for p in programs] + [
         f"./usr/share/bash-completion/completions/{p}" for p in programs] + [
         f"./usr/share/fish/vendor_completions.d/{p}.fish" for p in programs] + [

@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from tap import BIN, ROOT, T
+from tap import BIN, HELPERS, ROOT, T
 
 SQL = """
 PRAGMA foreign_keys = OFF;
@@ -152,7 +152,7 @@ def stage(t):
     return share
 
 
-PROGRAMS = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in ("evctl-egress", "evctl-task"))
+PROGRAMS = sorted(p.name for p in BIN.iterdir() if p.name.startswith("evctl") and p.name not in HELPERS)
 
 with T() as t:
     t.init()

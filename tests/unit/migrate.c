@@ -13,28 +13,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOW DB_SCHEMA_VERSION
+
 static struct tap tap;
 
 /* A rebuilt table that others refer to, a new one, and a new column: what migrations do. */
 static const struct migration good[] = {
-	{4, "CREATE TABLE hosts2 (id INTEGER PRIMARY KEY, name TEXT NOT NULL, port INTEGER NOT "
-	    "NULL, "
-	    "plain INTEGER NOT NULL DEFAULT 0, allow_private INTEGER NOT NULL DEFAULT 0, "
-	    "connect_to TEXT, ca BLOB, credential INTEGER REFERENCES credentials (id), "
-	    "created INTEGER NOT NULL, UNIQUE (name, port)) STRICT;"
-	    "INSERT INTO hosts2 SELECT * FROM hosts; DROP TABLE hosts;"
-	    "ALTER TABLE hosts2 RENAME TO hosts; CREATE TABLE notes (text TEXT NOT NULL) STRICT"},
-	{5, "ALTER TABLE notes ADD COLUMN at INTEGER; INSERT INTO notes VALUES ('made', 3)"},
+	{NOW + 1,
+		"CREATE TABLE hosts2 (id INTEGER PRIMARY KEY, name TEXT NOT NULL, port INTEGER NOT "
+		"NULL, "
+		"plain INTEGER NOT NULL DEFAULT 0, allow_private INTEGER NOT NULL DEFAULT 0, "
+		"connect_to TEXT, ca BLOB, credential INTEGER REFERENCES credentials (id), "
+		"created INTEGER NOT NULL, UNIQUE (name, port)) STRICT;"
+		"INSERT INTO hosts2 SELECT * FROM hosts; DROP TABLE hosts;"
+		"ALTER TABLE hosts2 RENAME TO hosts; CREATE TABLE notes (text TEXT NOT NULL) STRICT"},
+	{NOW + 2, "ALTER TABLE notes ADD COLUMN at INTEGER; INSERT INTO notes VALUES ('made', 3)"},
 };
 static const struct migration broken[] = {
-	{4, "CREATE TABLE notes (text TEXT NOT NULL) STRICT"},
-	{5, "ALTER TABLE nothing ADD COLUMN at INTEGER"},
+	{NOW + 1, "CREATE TABLE notes (text TEXT NOT NULL) STRICT"},
+	{NOW + 2, "ALTER TABLE nothing ADD COLUMN at INTEGER"},
 };
 static const struct migration dangling[] = {
-	{4, "UPDATE hosts SET credential = 4711"},
+	{NOW + 1, "UPDATE hosts SET credential = 4711"},
 };
 static const struct migration gap[] = {
-	{5, "CREATE TABLE notes (text TEXT NOT NULL) STRICT"},
+	{NOW + 2, "CREATE TABLE notes (text TEXT NOT NULL) STRICT"},
 };
 
 static int64_t number(struct state *st, const char *sql)
@@ -60,9 +63,10 @@ static char *backup_there(const char *dir)
 {
 	STR_AUTO backups = path_join(dir, "backups");
 	DIR *d = opendir(backups);
-	char *found = NULL;
+	char *found = NULL, begins[32];
 	for (struct dirent *de; d && (de = readdir(d));) {
-		if (strncmp(de->d_name, "schema-3-", 9) == 0 && !found)
+		snprintf(begins, sizeof begins, "schema-%d-", NOW);
+		if (strncmp(de->d_name, begins, strlen(begins)) == 0 && !found)
 			found = path_join(backups, de->d_name);
 	}
 	if (d)
@@ -88,14 +92,14 @@ static void test_failures(struct state *st)
 	struct err e = {0};
 	went(&tap, migrate_steps(st, broken, 2, &e) < 0 && e.code == ERR_STATE,
 		"a step that fails: exit 9", &e);
-	went(&tap, version_of(st) == 3 && number(st, "SELECT count(*) FROM notes") == -1,
+	went(&tap, version_of(st) == NOW && number(st, "SELECT count(*) FROM notes") == -1,
 		"and no step of it is there", NULL);
 	e = (struct err){0};
 	went(&tap, migrate_steps(st, dangling, 1, &e) < 0 && e.code == ERR_STATE,
 		"a step that leaves a reference to nothing: exit 9", &e);
 	went(&tap, number(st, "SELECT credential FROM hosts") == 1, "and it is taken back", NULL);
 	e = (struct err){0};
-	went(&tap, migrate_steps(st, gap, 1, &e) < 0 && version_of(st) == 3,
+	went(&tap, migrate_steps(st, gap, 1, &e) < 0 && version_of(st) == NOW,
 		"no version is jumped over", &e);
 }
 
@@ -104,8 +108,8 @@ static void test_success(struct state *st)
 	struct err e = {0};
 	int64_t rows;
 	went(&tap, migrate_steps(st, good, 2, &e) == 0, "two steps", &e);
-	went(&tap, version_of(st) == 5 && number(st, "SELECT at FROM notes") == 3, "both were done",
-		NULL);
+	went(&tap, version_of(st) == NOW + 2 && number(st, "SELECT at FROM notes") == 3,
+		"both were done", NULL);
 	went(&tap, number(st, "SELECT credential FROM hosts") == 1, "rows are kept", NULL);
 	went(&tap,
 		number(st, "SELECT count(*) FROM audit WHERE action = 'state migrate'") == 1 &&
@@ -117,11 +121,13 @@ static void test_newer_and_back(const struct state_place *place, const char *kep
 {
 	struct err e = {0};
 	BACKUP_INFO_AUTO b = {0};
+	char newer[32];
+	snprintf(newer, sizeof newer, "version %d", NOW + 2);
 	{
 		STATE_AUTO st = {0};
 		went(&tap,
 			state_open(&st, place, STATE_READ, &e) < 0 && e.code == ERR_STATE &&
-				strstr(e.msg, "version 5"),
+				strstr(e.msg, newer),
 			"this program refuses the newer file: exit 9", &e);
 	}
 	e = (struct err){0};
@@ -130,8 +136,8 @@ static void test_newer_and_back(const struct state_place *place, const char *kep
 	STATE_AUTO st = {0};
 	struct cred c;
 	SECRET_AUTO value = {0};
-	went(&tap, state_open(&st, place, STATE_READ, &e) == 0 && version_of(&st) == 3,
-		"as version 3", &e);
+	went(&tap, state_open(&st, place, STATE_READ, &e) == 0 && version_of(&st) == NOW,
+		"as the version that it was", &e);
 	went(&tap,
 		state_unlock(&st, &e) == 0 && cred_find(&st, "KEY", &c, &e) == 0 &&
 			cred_open(&st, &c, 0, NULL, &value, &e) == 1 && value.n == 12 &&

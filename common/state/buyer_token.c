@@ -1,4 +1,4 @@
-#include "state/token.h"
+#include "state/buyer_token.h"
 
 #include "base/file.h"
 #include "state/buyer.h"
@@ -67,8 +67,7 @@ static void hash_of(const char *text, unsigned char out[SEAL_HASH_BYTES])
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-static int limit_to(struct state *st, const char *id, const char *expert,
-	struct err *e)
+static int limit_to(struct state *st, const char *id, const char *expert, struct err *e)
 {
 	EXPERT_AUTO x = {0};
 	if (expert_find(st, expert, &x, e) < 0)
@@ -98,8 +97,10 @@ static int put_token(struct state *st, const char *buyer, const struct token_spe
 int token_add(struct state *st, const char *buyer, const struct token_spec *spec,
 	char out[TOKEN_TEXT_SIZE], char id[TOKEN_ID_SIZE], struct err *e)
 {
-	if (strlen(spec->label) > 100)
-		return err_set(e, ERR_USAGE, "a label is of at most 100 bytes");
+	if (strlen(spec->label) > 100) {
+		err_set(e, ERR_USAGE, "a label is of at most 100 bytes");
+		return err_hint(e, "evctl-buyer token %s --label SHORTER", buyer);
+	}
 	if (state_begin(st, e) < 0)
 		return -1;
 	make_text(out);
@@ -113,9 +114,8 @@ int token_add(struct state *st, const char *buyer, const struct token_spec *spec
 
 static int withdraw_one(struct state *st, const char *id, struct err *e)
 {
-	if (db_exec(st->db, e,
-		    "UPDATE tokens SET withdrawn = coalesce(withdrawn, ?) WHERE id = ?", "is",
-		    clock_real_ms(), id) < 0)
+	if (db_exec(st->db, e, "UPDATE tokens SET withdrawn = coalesce(withdrawn, ?) WHERE id = ?",
+		    "is", clock_real_ms(), id) < 0)
 		return -1;
 	if (db_changes(st->db) == 0)
 		return name_not_found(
@@ -154,8 +154,8 @@ json_t *token_list(struct state *st, const char *buyer, struct err *e)
 /* ---- what the door asks --------------------------------------------------------------------- */
 
 /*
- * Looked up by its hash: what an index compares in whatever time says nothing of a token that nobody
- * has.
+ * Looked up by its hash: what an index compares in whatever time says nothing of a token that
+ * nobody has.
  */
 int token_find(struct state *st, const char *text, struct token_seen *out, struct err *e)
 {

@@ -2,8 +2,8 @@
  * Buyers' tokens for the door. A token is "evb_", 32 random bytes in base62 (43 characters) and a
  * CRC-32 of those characters (6), so that secret scanners can tell one. The state keeps its hash.
  */
-#ifndef EVCTL_STATE_TOKEN_H
-#define EVCTL_STATE_TOKEN_H
+#ifndef EVCTL_STATE_BUYER_TOKEN_H
+#define EVCTL_STATE_BUYER_TOKEN_H
 
 #include "state/state.h"
 
@@ -11,17 +11,18 @@
 #define TOKEN_ID_SIZE 17
 
 struct token_spec {
-	const char *label;	/* "" for none */
-	const char *only;	/* "mcp", "pages", "" for both */
-	int64_t expires;	/* ms, 0: never */
-	char *const *experts;	/* all that the buyer is granted, where there is none */
+	const char *label;    /* "" for none */
+	const char *only;     /* "mcp", "pages", "" for both */
+	int64_t expires;      /* ms, 0: never */
+	char *const *experts; /* all that the buyer is granted, where there is none */
 	size_t nexperts;
 };
 
 /* Makes one: its text goes to out, which the caller wipes, and its id. */
 int token_add(struct state *st, const char *buyer, const struct token_spec *spec,
 	char out[TOKEN_TEXT_SIZE], char id[TOKEN_ID_SIZE], struct err *e);
-/* [{token, buyer, label, only, experts, created, expires, last_used, withdrawn}]; buyer NULL: all. */
+/* [{token, buyer, label, only, experts, created, expires, last_used, withdrawn}]; buyer NULL: all.
+ */
 json_t *token_list(struct state *st, const char *buyer, struct err *e);
 /* All of the ids, or none. */
 int token_withdraw(struct state *st, char *const *ids, size_t n, struct err *e);
