@@ -36,14 +36,46 @@ int cli_state_swept(struct state *st, const struct invocation *in, struct err *e
 	return 0;
 }
 
+/* What nobody saw while it was typed. */
+static void tell_typed(const struct invocation *in, const struct prompt_seen *seen,
+	const char *what, const struct secret *value)
+{
+	BUF_AUTO b = {0};
+	if (!seen->lines)
+		return;
+	secret_hint(&b, value);
+	buf_addf(&b, ", %zu bytes", value->n);
+	if (seen->lines > 1)
+		buf_addf(&b, " in %zu lines", seen->lines);
+	say_note(in, "%s: %s", what, buf_str(&b));
+	if (seen->dropped)
+		say_warn(in, "more lines came after it, which are not in the value "
+			     "(--from-file - takes them all)");
+}
+
+static void warn_around(const struct invocation *in, const struct paste_around *a)
+{
+	BUF_AUTO b = {0};
+	if (a->blank)
+		say_warn(in, "the value is nothing but white space");
+	if (a->blank || !(a->before || a->after))
+		return;
+	if (a->before)
+		buf_addf(&b, "begins with %s", a->marked ? "a byte order mark" : "white space");
+	if (a->after)
+		buf_addf(&b, "%sends in %s", a->before ? " and " : "",
+			a->newline ? "a newline" : "white space");
+	say_warn(in, "the value %s, which is kept (--trim drops it)", buf_str(&b));
+}
+
 int cli_secret(const struct invocation *in, const struct secret_source *given, const char *what,
 	bool for_header, struct secret *out, struct err *e)
 {
 	struct secret_source from = *given;
 	if (secret_input(&from, what, for_header, out, e) < 0)
 		return -1;
-	if (from.newline_kept)
-		say_warn(in, "the value ends in a newline, which is kept (--trim drops it)");
+	tell_typed(in, &from.seen, what, out);
+	warn_around(in, &from.around);
 	return 0;
 }
 

@@ -35,7 +35,8 @@ void cli_warn_short(const struct invocation *in, const char *name, const struct 
 		.kind = NAME_FILE),                                                              \
 		OPT_INT(T, secret.fd, "from-fd", "N", "read the value from descriptor N", -1, 0, \
 			OPTION_FD_MAX),                                                          \
-		OPT_FLAG(T, secret.trim, "trim", "drop a newline at the value's end")
+		OPT_FLAG(T, secret.trim, "trim",                                                 \
+			"drop white space and a byte order mark around the value")
 
 /* A new value, and a buyer's: their options, and what is wrong without one of them. */
 struct cli_rotate {

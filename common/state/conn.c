@@ -144,8 +144,10 @@ static int conn_check_value(const struct secret *v, struct err *e)
 	if (!http_value_ok(v->data, v->n))
 		return err_set(e, ERR_USAGE, "the key holds a control character");
 	/* A server sees a field without the space around it; an echo would not be the value. */
-	if (v->data[0] == ' ' || v->data[v->n - 1] == ' ')
-		return err_set(e, ERR_USAGE, "the key begins or ends with a space");
+	if (v->data[0] == ' ' || v->data[v->n - 1] == ' ') {
+		err_set(e, ERR_USAGE, "the key begins or ends with a space");
+		return err_hint(e, "add --trim to drop it");
+	}
 	return 0;
 }
 

@@ -26,10 +26,10 @@ static int read_passphrase(
 	const struct passphrase_source *from, bool twice, struct secret *out, struct err *e)
 {
 	if (from->fd >= 0)
-		return prompt_from_fd(from->fd, from->option, 4096, true, out, e);
+		return prompt_from_fd(from->fd, from->option, 4096, out, e);
 	if (prompt_hidden(
 		    twice ? "new passphrase of the private key" : "passphrase of the private key",
-		    out, e) < 0) {
+		    out, NULL, e) < 0) {
 		if (e->code == ERR_CANCELLED)
 			return -1;
 		e->code = ERR_KEY;
@@ -38,7 +38,7 @@ static int read_passphrase(
 	if (!twice)
 		return 0;
 	SECRET_AUTO again = {0};
-	if (prompt_hidden("the same again", &again, e) < 0)
+	if (prompt_hidden("the same again", &again, NULL, e) < 0)
 		return -1;
 	if (again.n == out->n && memcmp(again.data, out->data, out->n) == 0)
 		return 0;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "state/paste.h"
 #include "state/state.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_TTY 4095 /* of Linux's line discipline: it drops the rest and says nothing */
+#define PASTE_MS 50	  /* that the pieces of a paste may be apart */
 
 static int slurp(int fd, const char *what, size_t max, struct secret *out, struct err *e)
 {
@@ -47,46 +49,97 @@ static int wait_input(int fd, int signals, struct err *e)
 	return on[1].revents ? err_set(e, ERR_CANCELLED, "cancelled") : 0;
 }
 
-/* One line, by bytes: no buffering library ever holds it. */
-static int read_line(int fd, int signals, struct secret *out, struct err *e)
+static int too_long(struct err *e)
 {
-	size_t n = 0;
+	err_set(e, ERR_USAGE, "too long for a terminal, which drops what is past %d bytes",
+		LINE_MAX_TTY);
+	return err_hint(e, "give --from-file FILE, --from-file - or --from-fd N");
+}
+
+/* Reads a line into to, by bytes: no buffering library ever holds it. *ended: it has no newline,
+ * for the terminal said that this is the end. */
+static int read_line(int fd, int signals, char *to, size_t *n, bool *ended, struct err *e)
+{
 	char c;
-	if (secret_alloc(out, LINE_MAX_TTY, e) < 0)
-		return -1;
-	for (;;) {
+	*n = 0;
+	for (*ended = false;;) {
 		if (wait_input(fd, signals, e) < 0)
 			return -1;
 		ssize_t got = read(fd, &c, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0 && n == 0)
-			return err_set(e, ERR_CANCELLED, "cancelled");
-		if (got <= 0 || c == '\n')
+		*ended = got <= 0;
+		if (*ended || c == '\n')
 			break;
-		if (n < LINE_MAX_TTY)
-			out->data[n++] = c;
+		if (*n < LINE_MAX_TTY)
+			to[(*n)++] = c;
 	}
 	c = 0;
-	if (n == LINE_MAX_TTY) {
-		err_set(e, ERR_USAGE, "too long for a terminal, which drops what is past %d bytes",
-			LINE_MAX_TTY);
-		return err_hint(e, "give --from-file FILE, --from-file - or --from-fd N");
+	return *n == LINE_MAX_TTY ? too_long(e) : 0;
+}
+
+/* Is there more on the terminal, or within the moment that the rest of a paste takes? */
+static bool more_waits(int fd)
+{
+	struct pollfd on = {fd, POLLIN, 0};
+	return poll(&on, 1, PASTE_MS) > 0 && (on.revents & POLLIN);
+}
+
+static int check_whole(const struct paste *p, struct err *e)
+{
+	if (!paste_fault(p))
+		return 0;
+	err_set(e, ERR_USAGE, "what was pasted breaks off: %s is missing", paste_fault(p));
+	return err_hint(e, "give --from-file FILE, or --from-file - and the lines");
+}
+
+/* The lines of a value, joined; the one line of anything else. */
+static int read_lines(
+	int fd, int signals, struct secret *out, struct prompt_seen *seen, struct err *e)
+{
+	const size_t most = seen ? KIB(LIMIT_VALUE_KIB) : LINE_MAX_TTY;
+	struct paste shape = {0};
+	size_t at = 0, n, lines = 0;
+	bool ended = false, on = true;
+	if (secret_alloc(out, most + LINE_MAX_TTY + 1, e) < 0)
+		return -1;
+	while (on && !ended) {
+		if (read_line(fd, signals, out->data + at + (lines > 0), &n, &ended, e) < 0)
+			return -1;
+		if (ended && n == 0)
+			break;
+		on = seen && paste_goes_on(&shape, out->data + at + (lines > 0), n);
+		if (n == 0 && !on && seen)
+			on = paste_open(&shape) && more_waits(fd);
+		if (n == 0 && !on)
+			break;
+		if (lines++)
+			out->data[at++] = '\n';
+		at += n;
+		if (at > most)
+			return err_set(e, ERR_USAGE, "the value is longer than %zu bytes", most);
+		if (on && lines == 1)
+			dprintf(STDERR_FILENO, "\n(an empty line or Ctrl-D ends it) ");
 	}
-	secret_truncate(out, n);
-	return 0;
+	if (ended && !lines)
+		return err_set(e, ERR_CANCELLED, "cancelled");
+	secret_truncate(out, at);
+	if (!seen)
+		return 0;
+	*seen = (struct prompt_seen){.lines = lines, .dropped = !ended && more_waits(fd)};
+	return check_whole(&shape, e);
 }
 
 /* Asks with the echo off, and with the terminal as it was when this returns. */
-static int ask(
-	const char *what, const struct termios *old, int signals, struct secret *out, struct err *e)
+static int ask(const char *what, const struct termios *old, int signals, struct secret *out,
+	struct prompt_seen *seen, struct err *e)
 {
 	struct termios quiet = *old;
 	quiet.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
 	quiet.c_lflag |= ICANON | ISIG;
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
 	dprintf(STDERR_FILENO, "%s (hidden): ", what);
-	int r = read_line(STDIN_FILENO, signals, out, e);
+	int r = read_lines(STDIN_FILENO, signals, out, seen, e);
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, old);
 	dprintf(STDERR_FILENO, "\n");
 	if (r < 0)
@@ -100,7 +153,7 @@ static bool pending(int sig)
 	return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
 }
 
-int prompt_hidden(const char *what, struct secret *out, struct err *e)
+int prompt_hidden(const char *what, struct secret *out, struct prompt_seen *seen, struct err *e)
 {
 	const struct timespec now = {0};
 	struct termios old;
@@ -121,7 +174,7 @@ int prompt_hidden(const char *what, struct secret *out, struct err *e)
 	/* Signals strike only once the echo is on again, so that no terminal is left silent. */
 	for (bool again = true; again;) {
 		sigprocmask(SIG_BLOCK, &ends, &before);
-		r = ask(what, &old, signals, out, e);
+		r = ask(what, &old, signals, out, seen, e);
 		if (sigtimedwait(&ctrl_c, NULL, &now) == SIGINT && r == 0) {
 			secret_free(out);
 			r = err_set(e, ERR_CANCELLED, "cancelled");
@@ -142,17 +195,20 @@ static void drop_newline(struct secret *s)
 	secret_truncate(s, n);
 }
 
-int prompt_from_fd(
-	int fd, const char *option, size_t max, bool trim, struct secret *out, struct err *e)
+static int slurp_fd(int fd, const char *option, size_t max, struct secret *out, struct err *e)
 {
 	if (fcntl(fd, F_GETFD) < 0) {
 		err_set(e, ERR_USAGE, "descriptor %d of '--%s' is not open", fd, option);
 		return err_hint(e, "in bash: --%s 3 3< FILE", option);
 	}
-	if (slurp(fd, "value", max, out, e) < 0)
+	return slurp(fd, "value", max, out, e);
+}
+
+int prompt_from_fd(int fd, const char *option, size_t max, struct secret *out, struct err *e)
+{
+	if (slurp_fd(fd, option, max, out, e) < 0)
 		return -1;
-	if (trim)
-		drop_newline(out);
+	drop_newline(out);
 	return 0;
 }
 
@@ -166,22 +222,41 @@ static int from_file(
 		return err_errno(e, ERR_USAGE, "cannot open the file of '--from-file'");
 	if (slurp(fd, what, KIB(LIMIT_VALUE_KIB), out, e) < 0)
 		return -1;
-	if (is_stdin || from->trim)
+	if (is_stdin)
 		drop_newline(out);
-	else
-		from->newline_kept = out->n && out->data[out->n - 1] == '\n';
 	return 0;
+}
+
+/* Drops what is around it, or remembers it, to be told. */
+static void look_around(struct secret_source *from, struct secret *s)
+{
+	struct paste_around a;
+	paste_around(s->data, s->n, &a);
+	if (from->trim && a.blank)
+		secret_truncate(s, 0);
+	else if (from->trim) {
+		secret_truncate(s, s->n - a.after);
+		memmove(s->data, s->data + a.before, s->n - a.before);
+		secret_truncate(s, s->n - a.before);
+	} else
+		from->around = a;
 }
 
 static int check_value(const struct secret *s, const char *what, bool for_header, struct err *e)
 {
 	if (!s->n)
 		return err_set(e, ERR_USAGE, "the %s is empty", what);
-	if (memchr(s->data, 0, s->n))
-		return err_set(e, ERR_USAGE, "the %s holds a NUL byte", what);
+	if (memchr(s->data, 0, s->n)) {
+		err_set(e, ERR_USAGE, "the %s holds a NUL byte", what);
+		bool wide = s->n > 1 && (memcmp(s->data, "\xff\xfe", 2) == 0 ||
+						memcmp(s->data, "\xfe\xff", 2) == 0);
+		return wide ? err_hint(e, "it is UTF-16: iconv -f UTF-16 -t UTF-8 FILE, by "
+					  "--from-file -")
+			    : -1;
+	}
 	if (for_header && (memchr(s->data, '\n', s->n) || memchr(s->data, '\r', s->n))) {
 		err_set(e, ERR_USAGE, "the %s holds a line break, which no header can carry", what);
-		return err_hint(e, "add --trim if the file merely ends in a newline");
+		return err_hint(e, "add --trim if it merely ends in a newline");
 	}
 	return 0;
 }
@@ -200,14 +275,23 @@ int secret_input(struct secret_source *from, const char *what, bool for_header, 
 	if (from->file)
 		r = from_file(from, what, out, e);
 	else if (from->fd >= 0)
-		r = prompt_from_fd(from->fd, "from-fd", KIB(LIMIT_VALUE_KIB), from->trim, out, e);
+		r = slurp_fd(from->fd, "from-fd", KIB(LIMIT_VALUE_KIB), out, e);
 	else
-		r = prompt_hidden(what, out, e);
+		r = prompt_hidden(what, out, &from->seen, e);
+	if (r == 0)
+		look_around(from, out);
 	if (r == 0)
 		r = check_value(out, what, for_header, e);
 	if (r < 0)
 		secret_free(out);
 	return r;
+}
+
+void secret_hint(struct buf *out, const struct secret *s)
+{
+	char tail[5];
+	secret_tail(tail, s);
+	buf_addf(out, SECRET_MASK "%s", tail);
 }
 
 /* The last four characters of 16 or more (code points, not bytes); none unless they are printable
