@@ -3,6 +3,8 @@
 #include "base/output.h"
 #include "base/say.h"
 #include "cli/cli.h"
+#include "manifest/starter.h"
+#include "run/examples.h"
 #include "run/keys.h"
 #include "state/livenames.h"
 #include "state/expert.h"
@@ -12,9 +14,12 @@
 #include "verify/publish.h"
 #include "verify/verify.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAMED_MOST 10 /* in a note; the JSON has them all */
 
@@ -41,7 +46,7 @@ static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "
 
 static const struct cli_noun expert = {.columns = show_columns, .find = expert_describe};
 
-static int run_list(struct invocation *in, struct err *e)
+static int list_all(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
 	STRV_AUTO names = {0};
@@ -85,7 +90,7 @@ struct expert_show {
 	bool diff;
 };
 
-static int run_show(struct invocation *in, struct err *e)
+static int show_one(struct invocation *in, struct err *e)
 {
 	const struct expert_show *o = in->options;
 	STATE_AUTO st = {0};
@@ -164,6 +169,57 @@ static int read_named(const struct invocation *in, const struct state *st, const
 		m->name, name);
 	return err_hint(e, "evctl-expert %s %s --dir %s, or write `name: %s` there", in->verb->name,
 		m->name, dir, name);
+}
+
+/* Where nothing is yet: what is there may be a day's work. */
+static int refuse_written(const char *path, struct err *e)
+{
+	err_set(e, ERR_CONFLICT, "there is '%s' already", path);
+	return err_hint(e, "evctl help expert.yaml has what else may be in it");
+}
+
+static int write_new(const char *path, const struct buf *text, struct err *e)
+{
+	FD_AUTO fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0 && errno == EEXIST)
+		return refuse_written(path, e);
+	if (fd >= 0 && fd_write_full(fd, text->data, text->len) == 0)
+		return 0;
+	return err_errno(e, ERR_FAIL, "cannot write '%s'", path);
+}
+
+static int print_started(
+	const struct invocation *in, const struct manifest *m, const char *path, struct err *e)
+{
+	static const struct column columns[] = {{"NAME", "name"}, {"FILE", "file"}, {NULL}};
+	BUF_AUTO dir = {0};
+	json_t *tools = json_array();
+	for (size_t i = 0; i < m->ntools; i++)
+		json_array_append_new(tools, json_string(m->tools[i].name));
+	buf_addword(&dir, arg(in, 0));
+	int r = output_done(in, columns,
+		json_pack("{s:s,s:o,s:o}", "name", m->name, "file", json_text_or_null(path),
+			"tools", tools),
+		e, "wrote %s: %zu tool%s", path, m->ntools, m->ntools == 1 ? "" : "s");
+	say_note(in, "look it over, then: evctl-expert create %s --dir %s", m->name, buf_str(&dir));
+	return r;
+}
+
+static int run_init(struct invocation *in, struct err *e)
+{
+	MANIFEST_AUTO m = {0};
+	BUF_AUTO text = {0};
+	struct strv entries = {0};
+	STR_AUTO path = path_join(arg(in, 0), MANIFEST_FILE);
+	if (!path)
+		return err_set(e, ERR_FAIL, "out of memory");
+	if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return refuse_written(path, e);
+	entries.v = in->args.v + 1;
+	entries.n = in->args.n - 1;
+	if (starter_make(&m, arg(in, 0), &entries, &text, e) < 0 || write_new(path, &text, e) < 0)
+		return -1;
+	return print_started(in, &m, path, e);
 }
 
 static int run_create(struct invocation *in, struct err *e)
@@ -322,8 +378,28 @@ static int print_published(const struct invocation *in, const char *name, int ve
 }
 
 struct expert_publish {
-	bool force;
+	bool force, examples;
 };
+
+static void say_hook(void *in, const char *text)
+{
+	say_note(in, "%s", text);
+}
+
+/* They are run as drafts are, before anything is frozen. */
+static int try_examples(struct invocation *in, struct state *st, const char *name, struct err *e)
+{
+	struct run_who who = {.expert = name, .version = EXPERT_DRAFT};
+	struct run_hooks hooks = {.note = say_hook, .ctx = in};
+	struct runner *r = NULL;
+	if (runner_open(&r, st, &who, e) < 0)
+		return -1;
+	JSON_AUTO results = examples_run(r, NULL, &hooks, e);
+	runner_close(&r);
+	if (!results || examples_refuse(results, name, e) < 0)
+		return err_wrap(e, "nothing was published");
+	return 0;
+}
 
 static int run_publish(struct invocation *in, struct err *e)
 {
@@ -331,7 +407,8 @@ static int run_publish(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	EXPERT_VIEW_AUTO v = {0};
 	int version;
-	if (cli_state(&st, in, STATE_WRITE, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0 ||
+		(o->examples && try_examples(in, &st, arg(in, 0), e) < 0))
 		return -1;
 	JSON_AUTO verdict = publish(&st, arg(in, 0), o->force, &v, &version, e);
 	if (!verdict)
@@ -407,6 +484,8 @@ static int run_rm_version(struct invocation *in, struct err *e)
 /* ---- the program -------------------------------------------------------------------------------
  */
 
+static const struct arg_spec start_args[] = {
+	{"DIR", NAME_DIR}, {"FILE:FUNCTION", NAME_FILE, .optional = true, .repeats = true}, {NULL}};
 static const struct arg_spec new_expert[] = {{"NAME"}, {NULL}};
 static const struct arg_spec expert_arg[] = {{"EXPERT", NAME_EXPERT}, {NULL}};
 static const struct arg_spec expert_hosts[] = {
@@ -434,15 +513,19 @@ static const struct option_spec show_options[] = {
 static const struct option_spec publish_options[] = {
 	OPT_FLAG(struct expert_publish, force, "force",
 		"publish in spite of a red verdict, flagged"),
+	OPT_FLAG(struct expert_publish, examples, "examples",
+		"only if the examples in expert.yaml come to what they say"),
 	OPT_END(struct expert_publish)};
 static const struct option_spec listing_options[] = {
 	OPT_FLAG(struct listing, markdown, "markdown", "as Markdown"), OPT_END(struct listing)};
 
 static const struct verb verbs[] = {
+	{"init", "write a first expert.yaml from the functions in a directory", start_args, NULL,
+		NULL, run_init},
 	{"create", "make an expert of a directory; its `hosts:` are attached", new_expert,
 		create_options, NULL, run_create},
-	{"list", "list experts with their tools and hosts", NULL, NULL, NULL, run_list},
-	{"show", "show one, or what its draft changes", expert_arg, show_options, NULL, run_show},
+	{"list", "list experts with their tools and hosts", NULL, NULL, NULL, list_all},
+	{"show", "show one, or what its draft changes", expert_arg, show_options, NULL, show_one},
 	{"attach", "attach hosts to an expert's draft", expert_hosts, NULL, NULL, run_attach},
 	{"detach", "detach hosts from an expert's draft", expert_hosts, NULL, NULL, run_detach},
 	{"set", "say where its directory is now, or who is shown its listing", expert_arg,
@@ -460,7 +543,8 @@ static const struct verb verbs[] = {
 
 static const struct program program = {.name = "evctl-expert",
 	.summary = "experts: sets of code tools, and the hosts that they may reach",
-	.examples = "  evctl-expert create crm-helper --dir ./crm-helper\n"
+	.examples = "  evctl-expert init ./crm-helper             # writes its expert.yaml\n"
+		    "  evctl-expert create crm-helper --dir ./crm-helper\n"
 		    "  evctl-expert attach crm-helper api.crm.example\n"
 		    "  evctl-expert show crm-helper --diff       # draft against published\n"
 		    "  evctl-expert publish crm-helper\n",

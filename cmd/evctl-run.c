@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "run/asked.h"
 #include "run/deliver.h"
+#include "run/examples.h"
 #include "state/livenames.h"
 
 #include <errno.h>
@@ -23,8 +24,14 @@ struct run_order {
 	const char *input, *input_file, *calls, *buyer, *session, *outputs;
 	struct strv args;
 	int version, timeout, jobs;
-	bool draft, debug;
+	bool draft, debug, examples;
 };
+
+/* What only the examples' report can be written as. */
+static bool is_report(const struct invocation *in)
+{
+	return in->common.output && option_chosen(in->common.output, "tap|junit");
+}
 
 static int check_combination(const struct invocation *in, struct err *e)
 {
@@ -41,6 +48,11 @@ static int check_combination(const struct invocation *in, struct err *e)
 		{o->calls && o->input_file, "calls", "input-file"},
 		{o->calls && o->args.n, "calls", "arg"},
 		{o->jobs && o->session, "jobs", "session"},
+		{o->examples && o->calls, "examples", "calls"},
+		{o->examples && o->input, "examples", "input"},
+		{o->examples && o->input_file, "examples", "input-file"},
+		{o->examples && o->args.n, "examples", "arg"},
+		{o->examples && o->outputs, "examples", "outputs"},
 		{o->jobs && o->debug, "jobs", "debug"},
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
@@ -54,7 +66,11 @@ static int check_combination(const struct invocation *in, struct err *e)
 		err_set(e, ERR_USAGE, "'--jobs' is for '--calls'");
 		return err_hint(e, "evctl-run E --calls F -j %d", o->jobs);
 	}
-	if ((o->calls != NULL) != (arg(in, 1) != NULL))
+	if (!o->examples && is_report(in)) {
+		err_set(e, ERR_USAGE, "'-o %s' is for '--examples'", in->common.output);
+		return err_hint(e, "evctl-run E --examples -o %s", in->common.output);
+	}
+	if (o->examples || (o->calls != NULL) != (arg(in, 1) != NULL))
 		return 0;
 	if (arg(in, 1)) {
 		err_set(e, ERR_USAGE, "with '--calls' each line names its tool");
@@ -245,6 +261,33 @@ static int run_calls(struct invocation *in, struct runner *r, struct err *e)
 	return done;
 }
 
+/* ---- the examples -------------------------------------------------------------------------- */
+
+static int run_examples(struct invocation *in, struct runner *r, struct err *e)
+{
+	const char *word = in->common.output;
+	BUF_AUTO text = {0};
+	struct live to = {.in = in};
+	struct run_hooks hooks;
+	if (hooks_of(&to, r, &hooks, e) < 0)
+		return -1;
+	JSON_AUTO results = examples_run(r, arg(in, 1), &hooks, e);
+	put_log(&to, "", 0);
+	if (!results)
+		return -1;
+	in->exit_code = examples_failed(results) ? ERR_FINDINGS : 0;
+	if (in->output != OUTPUT_TEXT) {
+		static const struct column columns[] = {{"RUN", "run"}, {NULL}};
+		return output_list(in, columns, json_incref(results), e);
+	}
+	if (word && strcmp(word, "junit") == 0)
+		examples_junit(results, arg(in, 0), &text);
+	else
+		examples_tap(results, &text);
+	output_text(stdout, buf_str(&text), text.len);
+	return 0;
+}
+
 /* ---- many calls in many sandboxes ---------------------------------------------------------- */
 
 struct spread {
@@ -334,7 +377,9 @@ static int run(struct invocation *in, struct err *e)
 	FD_AUTO outputs = o->outputs ? deliver_dir(o->outputs, true, e) : -1;
 	int done = -1;
 	if (outputs >= 0 || !o->outputs)
-		done = who.warm ? run_calls(in, r, e) : run_one(in, r, e);
+		done = o->examples ? run_examples(in, r, e)
+		       : who.warm  ? run_calls(in, r, e)
+				   : run_one(in, r, e);
 	runner_close(&r);
 	return done;
 }
@@ -362,10 +407,12 @@ static const struct option_spec options[] = {
 		"at most so many seconds (and the tool's own)", 0, 1, LIMIT_CALL_S),
 	OPT_STR(struct run_order, outputs, "outputs", "DIR", "copy the artifacts there too",
 		.kind = NAME_DIR),
+	OPT_FLAG(struct run_order, examples, "examples",
+		"run the examples in expert.yaml, of TOOL or of all; 7 where one fails"),
 	OPT_FLAG(struct run_order, debug, "debug", "show the log as it comes (drafts only)"),
 	OPT_END(struct run_order)};
 
-static const struct verb verbs[] = {{NULL, NULL, args, options, NULL, run}, {NULL}};
+static const struct verb verbs[] = {{NULL, NULL, args, options, NULL, run, "tap|junit"}, {NULL}};
 
 static const struct program program = {.name = "evctl-run",
 	.summary = "run an expert's tool in the sealed sandbox",
@@ -373,7 +420,8 @@ static const struct program program = {.name = "evctl-run",
 		    "  evctl-run crm-helper chart --input '{\"month\": \"2026-01\"}' -o json\n"
 		    "  evctl-run crm-helper chart --input-file - --outputs ./out < in.json\n"
 		    "  evctl-run crm-helper count-leads --buyer acme --version 2\n"
-		    "  evctl-run crm-helper --calls calls.jsonl\n",
+		    "  evctl-run crm-helper --calls calls.jsonl\n"
+		    "  evctl-run crm-helper --draft --examples -o junit > report.xml\n",
 	.verbs = verbs,
 	.names = livenames};
 

@@ -1,9 +1,9 @@
 #include "apply/apply.h"
 #include "base/file.h"
+#include "manifest/yaml_text.h"
 #include "state/conn.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* ---- the state as a tree ------------------------------------------------------------------- */
 
@@ -117,44 +117,9 @@ json_t *apply_export(struct state *st, struct err *e)
 
 /* ---- the tree as YAML ---------------------------------------------------------------------- */
 
-/* Anything that is not plainly a word is quoted as JSON, which YAML 1.2 takes. */
-static bool is_plain(const char *s)
-{
-	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_/";
-	static const char rest[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-	static const char *const words[] = {
-		"true", "false", "null", "yes", "no", "on", "off", "y", "n", NULL};
-	for (const char *const *w = words; *w; w++)
-		if (strcasecmp(*w, s) == 0)
-			return false;
-	return *s && strchr(first, *s) && strspn(s, rest) == strlen(s);
-}
-
-static void yaml_scalar(const json_t *v, struct buf *out)
-{
-	const char *s = json_string_value(v);
-	if (s && is_plain(s))
-		buf_adds(out, s);
-	else
-		json_to_buf(v, out);
-}
-
 static bool holds_objects(const json_t *list)
 {
 	return json_is_object(json_array_get(list, 0));
-}
-
-static void yaml_flow(const json_t *list, struct buf *out)
-{
-	size_t i;
-	json_t *item;
-	buf_addc(out, '[');
-	json_array_foreach (list, i, item) {
-		buf_adds(out, i ? ", " : "");
-		yaml_scalar(item, out);
-	}
-	buf_addc(out, ']');
 }
 
 /* A list of objects, in blocks; the only recursion, as deep as the form is. */

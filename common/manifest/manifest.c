@@ -15,6 +15,7 @@
 #define DESCRIPTION_MAX 4000
 #define ENTRY_MAX 1000
 #define HOST_TEXT 300
+#define EXIT_CODE_MAX 15
 
 static const char *const name_rule =
 	"lower-case letters, digits, '.', '_' and '-', the first a letter or digit, at most 64";
@@ -34,6 +35,7 @@ static void tool_free(struct manifest_tool *t)
 	free(t->entry_func);
 	json_decref(t->input);
 	json_decref(t->output);
+	json_decref(t->examples);
 	json_decref(t->faults);
 }
 
@@ -290,18 +292,59 @@ static int read_memory(const struct doc_source *s, const struct doc *map, struct
 	return 0;
 }
 
+/* What a call of the tool comes to: {input?, output?, exit?}. */
+static int read_example(const struct doc_source *s, const struct doc *d, json_t *list)
+{
+	static const char *const fields[] = {"input", "output", "exit", NULL};
+	const struct doc *input = doc_get(d, "input", NULL), *code = doc_get(d, "exit", NULL);
+	if (doc_check_fields(s->what, d, "the example", fields, s->e) < 0)
+		return -1;
+	if (input && input->kind != DOC_MAP)
+		return doc_fail(s->what, input, s->e,
+			"input must be a mapping of arguments, got %s", doc_kind_word(input));
+	json_t *one = doc_to_json(s->what, d, s->e);
+	if (!one || json_array_append_new(list, one) < 0)
+		return s->e->code ? -1 : doc_no_memory(s);
+	if (!input)
+		json_object_set_new(one, "input", json_object());
+	const json_t *exit = json_object_get(one, "exit");
+	json_int_t n = json_integer_value(exit);
+	if (code && (!json_is_integer(exit) || n < 0 || n > EXIT_CODE_MAX))
+		return fail(s, code, "exit must be an exit code, from 0 to 15");
+	return 0;
+}
+
+static int read_examples(const struct doc_source *s, const struct doc *map, struct manifest_tool *t)
+{
+	const struct doc *list = doc_get(map, "examples", NULL);
+	if (!list)
+		return 0;
+	if (list->kind != DOC_LIST)
+		return doc_fail(s->what, list, s->e, "examples must be a list, got %s",
+			doc_kind_word(list));
+	if (list->n > MANIFEST_MAX_EXAMPLES)
+		return fail(s, list, "too many examples: at most 100");
+	t->examples = json_array();
+	if (!t->examples)
+		return doc_no_memory(s);
+	for (size_t i = 0; i < list->n; i++)
+		if (read_example(s, list->v[i], t->examples) < 0)
+			return -1;
+	return 0;
+}
+
 static int read_tool(const struct doc_source *s, const struct doc *d, struct manifest_tool *t)
 {
-	static const char *const fields[] = {
-		"name", "description", "entry", "input", "output", "timeout", "memory", NULL};
+	static const char *const fields[] = {"name", "description", "entry", "input", "output",
+		"timeout", "memory", "examples", NULL};
 	t->line = d->line;
 	if (doc_check_fields(s->what, d, "the tool", fields, s->e) < 0 ||
 		read_name(s, d, "the tool", &t->name) < 0 ||
 		read_description(s, d, &t->description) < 0 || read_entry(s, d, t) < 0 ||
 		read_input(s, d, t) < 0 || read_schema(s, d, "output", &t->output) < 0 ||
-		read_timeout(s, d, t) < 0)
+		read_timeout(s, d, t) < 0 || read_memory(s, d, t) < 0)
 		return -1;
-	return read_memory(s, d, t);
+	return read_examples(s, d, t);
 }
 
 static int read_tools(const struct doc_source *s, const struct doc *map, struct manifest *m)
@@ -377,10 +420,10 @@ int manifest_parse(struct manifest *m, const char *path_for_messages, const void
 
 static json_t *tool_to_json(const struct manifest_tool *t)
 {
-	return json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:i, s:I, s:i}", "name", t->name,
+	return json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:i, s:I, s:i, s:O*}", "name", t->name,
 		"description", t->description, "entry_file", t->entry_file, "entry_func",
 		t->entry_func, "input", t->input, "output", t->output, "timeout_ms", t->timeout_ms,
-		"memory", (json_int_t)t->memory, "line", t->line);
+		"memory", (json_int_t)t->memory, "line", t->line, "examples", t->examples);
 }
 
 json_t *manifest_to_json(const struct manifest *m)
@@ -453,6 +496,28 @@ static int take_schema(const json_t *j, const char *field, json_t **out, struct 
 	return *out ? 0 : err_set(e, ERR_FAIL, "out of memory");
 }
 
+static bool example_ok(const json_t *one)
+{
+	const json_t *exit = json_object_get(one, "exit");
+	return json_is_object(json_object_get(one, "input")) && (!exit || json_is_integer(exit));
+}
+
+static int take_examples(const json_t *j, json_t **out, struct err *e)
+{
+	const json_t *list = json_object_get(j, "examples");
+	size_t i;
+	json_t *one;
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) > MANIFEST_MAX_EXAMPLES)
+		return damaged(e, "examples");
+	json_array_foreach (list, i, one)
+		if (!example_ok(one))
+			return damaged(e, "examples");
+	*out = json_deep_copy(list);
+	return *out ? 0 : err_set(e, ERR_FAIL, "out of memory");
+}
+
 static int take_tool(struct manifest_tool *t, const json_t *j, struct err *e)
 {
 	json_int_t timeout, memory, line;
@@ -462,6 +527,7 @@ static int take_tool(struct manifest_tool *t, const json_t *j, struct err *e)
 		take_text(j, "entry_func", ENTRY_MAX, false, true, &t->entry_func, e) < 0 ||
 		take_schema(j, "input", &t->input, e) < 0 ||
 		take_schema(j, "output", &t->output, e) < 0 ||
+		take_examples(j, &t->examples, e) < 0 ||
 		take_int(j, "timeout_ms", 1000, MS(LIMIT_CALL_S), &timeout, e) < 0 ||
 		take_int(j, "memory", MANIFEST_MEMORY_MIN, GIB(LIMIT_MEMORY_GIB), &memory, e) < 0 ||
 		take_int(j, "line", 1, INT32_MAX, &line, e) < 0)

@@ -22,6 +22,7 @@
 #define MANIFEST_FILE "expert.yaml"
 #define MANIFEST_MAX_BYTES ((size_t)1000000)
 #define MANIFEST_MAX_TOOLS 256
+#define MANIFEST_MAX_EXAMPLES 100		   /* of a tool */
 #define MANIFEST_MEMORY_MIN ((size_t)16 * 1000000) /* "16M": sizes are decimal, "16Mi" is not */
 
 struct manifest_tool {
@@ -31,6 +32,7 @@ struct manifest_tool {
 	char *entry_func;  /* NULL: the file is a script */
 	json_t *input;	   /* a JSON Schema object, or NULL; see manifest/derive.h */
 	json_t *output;	   /* likewise */
+	json_t *examples;  /* [{input, output?, exit?}], or NULL: none */
 	int timeout_ms;	   /* 1000 to MS(LIMIT_CALL_S) */
 	size_t memory;	   /* bytes, MANIFEST_MEMORY_MIN to GIB(LIMIT_MEMORY_GIB) */
 	int line;	   /* of the tool in the file */

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "manifest/derive.h"
+#include "manifest/starter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +101,10 @@ int expert_read_dir(const struct state_place *place, const char *dir, char **rea
 	}
 	if (expert_check_dir(place, *real, e) < 0)
 		return -1;
-	return t ? manifest_load(m, t, *real, e) : read_manifest(*real, m, e);
+	if ((t ? manifest_load(m, t, *real, e) : read_manifest(*real, m, e)) == 0)
+		return 0;
+	starter_offer(*real, e);
+	return -1;
 }
 
 /* ---- views --------------------------------------------------------------------------------- */

@@ -18,9 +18,10 @@ static json_t *tools_of(const struct manifest *m)
 	json_t *a = json_array();
 	for (size_t i = 0; i < m->ntools; i++)
 		json_array_append_new(a,
-			json_pack("{s:s,s:s,s:o,s:o}", "name", m->tools[i].name, "description",
+			json_pack("{s:s,s:s,s:o,s:o,s:O*}", "name", m->tools[i].name, "description",
 				m->tools[i].description, "input", schema_or_null(m->tools[i].input),
-				"output", schema_or_null(m->tools[i].output)));
+				"output", schema_or_null(m->tools[i].output), "examples",
+				m->tools[i].examples));
 	return a;
 }
 
@@ -125,6 +126,30 @@ static void add_inputs(struct buf *b, const json_t *schema)
 	}
 }
 
+/* "INPUT -> OUTPUT", as far as it is said. */
+static void add_example(struct buf *b, const json_t *one)
+{
+	const json_t *output = json_object_get(one, "output");
+	json_to_buf(json_object_get(one, "input"), b);
+	if (output) {
+		buf_adds(b, " -> ");
+		json_to_buf(output, b);
+	}
+	if (json_int_of(one, "exit"))
+		buf_addf(b, " (exit %d)", (int)json_int_of(one, "exit"));
+}
+
+static void add_examples(struct buf *b, const json_t *list)
+{
+	size_t i;
+	json_t *one;
+	json_array_foreach (list, i, one) {
+		buf_adds(b, "      example: ");
+		add_example(b, one);
+		buf_addc(b, '\n');
+	}
+}
+
 static void add_named(struct buf *b, const char *name, const json_t *flags)
 {
 	buf_addf(b, "  %s", name);
@@ -176,6 +201,7 @@ void listing_text(const json_t *l, struct buf *b)
 		buf_addf(b, "  %s\n", json_text_of(o, "name"));
 		add_indented(b, json_text_of(o, "description"), "      ");
 		add_inputs(b, json_object_get(o, "input"));
+		add_examples(b, json_object_get(o, "examples"));
 	}
 	buf_adds(b, json_array_size(json_object_get(l, "hosts")) ? "\nHosts that it may reach:\n"
 								 : "\nIt reaches no host.\n");
@@ -230,7 +256,7 @@ static size_t longest_run(const char *s, char c)
 
 static void add_schema(struct buf *b, const char *title, const json_t *schema)
 {
-	if (json_is_null(schema))
+	if (!schema || json_is_null(schema))
 		return;
 	char *text = json_dumps(schema, JSON_INDENT(2) | JSON_ENCODE_ANY);
 	if (!text)
@@ -281,6 +307,7 @@ static void markdown_tools(const json_t *l, struct buf *b)
 		buf_addc(b, '\n');
 		add_schema(b, "Input", json_object_get(o, "input"));
 		add_schema(b, "Output", json_object_get(o, "output"));
+		add_schema(b, "Examples", json_object_get(o, "examples"));
 	}
 }
 

@@ -33,6 +33,7 @@ static json_t *tool_changes(const struct manifest_tool *a, const struct manifest
 		"entry");
 	add_if(what, !same_json(a->input, b->input), "input");
 	add_if(what, !same_json(a->output, b->output), "output");
+	add_if(what, !same_json(a->examples, b->examples), "examples");
 	add_if(what, a->timeout_ms != b->timeout_ms, "timeout");
 	add_if(what, a->memory != b->memory, "memory");
 	return what;
