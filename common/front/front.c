@@ -112,9 +112,11 @@ static void route(struct visit *v, const char *path)
 	if (call && rest && *rest && strlen(rest) <= DOOR_NAME_MAX) {
 		memcpy(v->expert, expert, sizeof v->expert);
 		call_http(v, expert, rest);
-	} else if (split(path, "/mcp/", expert, &rest) && !rest) {
-		memcpy(v->expert, expert, sizeof v->expert);
-		mcp_http(v, expert);
+	} else if (strncmp(path, "/mcp/", 5) == 0) {
+		/* What is no name is nobody's: it is answered as one that isn't there. */
+		bool named = split(path, "/mcp/", expert, &rest) && !rest;
+		memcpy(v->expert, named ? expert : "", named ? sizeof v->expert : 1);
+		mcp_http(v, named ? expert : "-");
 	} else {
 		front_page(v, path);
 	}

@@ -176,7 +176,7 @@ bool visit_admit(struct visit *v, const char *expert, int want, char **token, st
 		visit_refuse(v, 403, "denied", "this token is not for this");
 		return false;
 	case 404:
-		visit_refuse(v, 404, "notfound", "no such expert");
+		visit_refuse(v, 404, "not-found", "no such expert");
 		return false;
 	default:
 		visit_refuse(v, 503, "busy", "the door is busy: try again in a moment");

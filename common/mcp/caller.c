@@ -71,6 +71,7 @@ static json_t *run_tool(
 	const struct run_request rq = {.tool = name,
 		.input = buf_str(&input),
 		.ninput = input.len,
+		.fresh = mcp_stateless(rev),
 		.cancel_fd = cancel_fd};
 	if (runner_call(c->runner, &rq, &o, &e) < 0)
 		return e.code == ERR_USAGE || e.code == ERR_QUOTA ? refused(rev, e.msg)

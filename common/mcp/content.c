@@ -84,6 +84,8 @@ json_t *content_close(struct content *c)
 	json_t *j = json_pack("{s:o,s:b}", "content", c->items, "isError", (int)c->is_error);
 	if (c->structured)
 		json_object_set_new(j, "structuredContent", c->structured);
+	if (c->run[0] && c->rev >= MCP_2025_06_18)
+		json_object_set_new(j, "_meta", json_pack("{s:s}", "evctl/run", c->run));
 	*c = (struct content){0};
 	return j;
 }
@@ -115,6 +117,7 @@ static void add_failure(struct content *c, const struct run_outcome *o)
 
 void content_outcome(struct content *c, const struct run_outcome *o, bool structured)
 {
+	snprintf(c->run, sizeof c->run, "%s", o->id);
 	if (o->status != RUN_OK)
 		add_failure(c, o);
 	if (o->has_result)

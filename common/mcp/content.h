@@ -14,6 +14,7 @@ struct content {
 	json_t *items;
 	json_t *structured; /* or NULL */
 	bool is_error;
+	char run[17]; /* for the result's _meta; "": none */
 	size_t media; /* bytes of pictures and sound so far */
 };
 

@@ -601,7 +601,7 @@ static int start(struct mcp_server *s, const struct serve_spec *spec, struct err
 		.version = spec->view->version,
 		.shelf = &s->shelf};
 	lines_open(&s->lines, spec->fd_in, spec->fd_out);
-	shelf_open(&s->shelf);
+	shelf_open(&s->shelf, spec->view->name);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
 	if (s->signals < 0 || s->done < 0 || upstream_init() < 0)

@@ -1,15 +1,17 @@
 #include "mcp/shelf.h"
 #include "base/b64.h"
+#include "base/text.h"
 #include "base/grow.h"
+#include "state/gallery.h"
 #include "state/objects.h"
 #include "state/run_record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void shelf_open(struct shelf *s)
+void shelf_open(struct shelf *s, const char *expert)
 {
-	*s = (struct shelf){0};
+	*s = (struct shelf){.expert = expert};
 	pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -127,11 +129,41 @@ static int look_up(struct shelf *s, const char *uri, char run[17], char **name)
 	return r;
 }
 
-static int read_bytes(const struct state_place *place, const char *buyer, const char *run,
-	const char *name, struct artifact *a, struct buf *bytes, struct err *e)
+/* Run and name of any URI, in the form that shelf_uri() makes. */
+static int take_apart(const char *uri, char run[17], char **name)
+{
+	static const char before[] = "evctl://artifact/";
+	size_t n = sizeof before - 1;
+	const char *slash = strncmp(uri, before, n) == 0 ? strchr(uri + n, '/') : NULL;
+	if (!slash || slash - (uri + n) != 16 || !slash[1])
+		return -1;
+	memcpy(run, uri + n, 16);
+	run[16] = '\0';
+	*name = strdup(slash + 1);
+	if (!*name)
+		return -1;
+	(*name)[text_unpercent(*name, strlen(*name), *name)] = '\0';
+	return 0;
+}
+
+/* Of a buyer's runs of this expert, and no other. */
+static int check_expert(
+	struct state *st, const char *run, const char *buyer, const char *expert, struct err *e)
+{
+	JSON_AUTO row = gallery_run(st, run, buyer, e);
+	if (!row)
+		return -1;
+	return strcmp(json_text_of(row, "expert"), expert) == 0
+		       ? 0
+		       : err_set(e, ERR_NOTFOUND, "of another expert");
+}
+
+static int read_bytes(const struct state_place *place, const char *buyer, const char *expert,
+	const char *run, const char *name, struct artifact *a, struct buf *bytes, struct err *e)
 {
 	STATE_AUTO st = {0};
 	if (state_open(&st, place, STATE_WRITE, e) < 0 ||
+		(buyer && check_expert(&st, run, buyer, expert, e) < 0) ||
 		artifact_find(&st, run, name, buyer, a, e) < 0 ||
 		objects_read(&st, a->sha256, (size_t)a->bytes, bytes, e) < 0)
 		return -1;
@@ -147,8 +179,10 @@ json_t *shelf_read(struct shelf *s, const struct state_place *place, const char 
 	BUF_AUTO bytes = {0};
 	struct err e = {0};
 	int r = look_up(s, uri, run, &name);
+	if (r < 0 && mcp_stateless(rev) && buyer)
+		r = take_apart(uri, run, &name);
 	if (r == 0)
-		r = read_bytes(place, buyer, run, name, &a, &bytes, &e);
+		r = read_bytes(place, buyer, s->expert, run, name, &a, &bytes, &e);
 	free(name);
 	if (r == 0)
 		return json_pack("{s:[o]}", "contents",

@@ -1,6 +1,8 @@
 /*
  * The artifacts of this server's own session, as MCP resources: what its calls made, and nothing
- * else that is in the archive. Added to by the thread that calls, read by the one that answers.
+ * else that is in the archive; of the newer era, which has no sessions, a buyer may read any of the
+ * buyer's own that the expert made. Added to by the thread that calls, read by the one that
+ * answers.
  */
 #ifndef EVCTL_MCP_SHELF_H
 #define EVCTL_MCP_SHELF_H
@@ -17,12 +19,13 @@ struct shelf_item {
 };
 
 struct shelf {
+	const char *expert;
 	pthread_mutex_t lock;
 	struct shelf_item *v;
 	size_t n, cap;
 };
 
-void shelf_open(struct shelf *s);
+void shelf_open(struct shelf *s, const char *expert); /* borrowed */
 void shelf_close(struct shelf *s);
 /* "evctl://artifact/RUN/NAME", percent-encoded; the caller frees. NULL without memory. */
 char *shelf_uri(const char *run, const char *name);

@@ -114,8 +114,10 @@ json_t *mcp_result(enum mcp_rev rev, const json_t *id, json_t *result, const cha
 	json_t *m = message(id);
 	if (mcp_stateless(rev)) {
 		json_object_set_new(result, "resultType", json_string("complete"));
-		json_object_set_new(result, "_meta",
-			json_pack("{s:o}", META "serverInfo", mcp_server_info(rev, server)));
+		json_t *meta = json_object_get(result, "_meta");
+		meta = meta ? json_incref(meta) : json_object();
+		json_object_set_new(meta, META "serverInfo", mcp_server_info(rev, server));
+		json_object_set_new(result, "_meta", meta);
 	}
 	json_object_set_new(m, "result", result);
 	return m;

@@ -29,6 +29,7 @@ int policy_make(struct room_call *c, const struct going *g, struct err *e)
 		.ninputs = g->ninput,
 		.timeout_ms = g->timeout_ms,
 		.memory = g->tool->memory,
+		.fresh = g->rq->fresh,
 		.cancel_fd = g->rq->cancel_fd};
 	return 0;
 }

@@ -45,6 +45,7 @@ struct run_request {
 	size_t ninput;
 	int timeout_ms; /* 0: the tool's; never more than that */
 	struct run_hooks hooks;
+	bool fresh;    /* with nothing in /scratch of earlier calls */
 	int cancel_fd; /* readable or hung up: the call is ended, as failed; 0: none */
 	bool signals;  /* so do SIGINT, SIGTERM and SIGHUP, instead of ending the program; no
 			  cancel_fd */

@@ -369,6 +369,8 @@ int sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct san
 	struct sandbox_call own = *call;
 	if (!sandbox_alive(sb))
 		return err_set(e, ERR_SANDBOX, "the sandbox is gone");
+	if (own.fresh && stage_clear_scratch(sb->launch.stage, sb->launch.uid) < 0)
+		return err_errno(e, ERR_SANDBOX, "cannot empty the sandbox's files");
 	sandbox_result_free(r);
 	if (own.memory == 0 || own.memory > sb->limits.memory)
 		own.memory = sb->limits.memory;

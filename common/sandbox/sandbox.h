@@ -65,6 +65,7 @@ struct sandbox_call {
 	/* Called with each piece of log as it comes (not capped, not scrubbed); NULL: nobody. */
 	void (*on_log)(void *ctx, const char *p, size_t n);
 	void *log_ctx;
+	bool fresh;    /* /scratch is emptied first: nothing of earlier calls is there */
 	int cancel_fd; /* readable or hung up: the call is ended, as failed; 0: none */
 };
 

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -302,6 +303,33 @@ int stage_empty(int outputs, uid_t uid)
 	int failed = empty(outputs, 0755);
 	end_as(old);
 	return failed;
+}
+
+static int clear_but_outputs(int scratch)
+{
+	FD_AUTO dir = openat(scratch, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = dir >= 0 ? fdopendir(dir) : NULL;
+	int failed = d ? 0 : -1;
+	if (d)
+		dir = -1; /* the stream's */
+	for (struct dirent *de; d && (de = readdir(d));)
+		if (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0 &&
+			strcmp(de->d_name, "outputs") != 0)
+			failed |= file_remove_tree(scratch, de->d_name);
+	if (d)
+		closedir(d);
+	return failed;
+}
+
+int stage_clear_scratch(int stage, uid_t uid)
+{
+	FD_AUTO scratch = openat(stage, "work/scratch", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (scratch < 0)
+		return -1;
+	struct as old = begin_as(uid);
+	int failed = fchmod(scratch, 0755) < 0 || clear_but_outputs(scratch) < 0;
+	end_as(old);
+	return failed ? -1 : 0;
 }
 
 int stage_renew(int tmp, int shm, uid_t uid, const char *share)

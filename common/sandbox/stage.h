@@ -19,6 +19,8 @@ int stage_fill(int dir, int tmp, uid_t uid, const struct sandbox_spec *spec, con
 int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e);
 /* Removes all that is in outputs/, however deep; every process inside must be dead. */
 int stage_empty(int outputs, uid_t uid);
+/* Removes what calls left in /scratch, but for outputs/; stage is the sandbox's own directory. */
+int stage_clear_scratch(int stage, uid_t uid);
 /* So that /tmp and /dev/shm are as they were at first; share as in struct sandbox_spec. */
 int stage_renew(int tmp, int shm, uid_t uid, const char *share);
 
