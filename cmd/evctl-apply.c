@@ -78,6 +78,15 @@ static int report(const struct invocation *in, const struct apply_result *r, boo
 	return 0;
 }
 
+static void note_wildcards(const struct invocation *in, struct state *st, const json_t *changes)
+{
+	size_t i;
+	json_t *c;
+	json_array_foreach (changes, i, c)
+		if (strcmp(text_of(c, "kind"), "host") == 0 && *text_of(c, "op") == '+')
+			cli_note_wildcard(in, st, text_of(c, "name"));
+}
+
 static int export_state(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
@@ -126,6 +135,7 @@ static int run(struct invocation *in, struct err *e)
 		return -1;
 	if (apply_file(&st, &a, &o, &r, e) < 0)
 		return report_failure(in, &r, o.dry, e);
+	note_wildcards(in, &st, r.changes);
 	return report(in, &r, o.dry);
 }
 

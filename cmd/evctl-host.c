@@ -9,6 +9,7 @@
 #include "state/bound_host.h"
 #include "state/livenames.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,39 @@ static void note_private(const struct invocation *in, const char *text, const st
 			r->connect_to, text);
 }
 
+/* Where one stands in an URL, or alone, and what follows it: "127.0.0.1", ":8000". */
+static bool find_address(const char *text, bool *plain, char addr[64], char port[16])
+{
+	unsigned char bin[16];
+	const char *scheme = strstr(text, "://");
+	*plain = scheme && strncmp(text, "http:", 5) == 0;
+	const char *at = scheme ? scheme + 3 : text;
+	bool bracket = *at == '[';
+	size_t n = bracket ? strcspn(at, "]") : strcspn(at, "/?#");
+	bool v6 = bracket || (memchr(at, ':', n) && memchr(at, ':', n) != memrchr(at, ':', n));
+	if (!bracket && !v6)
+		n = strcspn(at, ":/?#");
+	const char *rest = at + n + (bracket && at[n] == ']');
+	snprintf(addr, 64, "%.*s", (int)(n - bracket), at + bracket);
+	snprintf(port, 16, "%.*s", (int)(*rest == ':' ? strcspn(rest, "/?#") : 0), rest);
+	return inet_pton(v6 ? AF_INET6 : AF_INET, addr, bin) == 1 ||
+	       (!v6 && strcmp(addr, "localhost") == 0 && scheme);
+}
+
+/* An address is no host, but one can be reached by a name: the command that does. */
+static int offer_name(const char *text, struct err *e)
+{
+	char addr[64], port[16], to[96];
+	bool plain;
+	if (e->code != ERR_USAGE || !find_address(text, &plain, addr, port))
+		return -1;
+	const char *number = *port ? port : plain ? ":80" : ":443";
+	snprintf(to, sizeof to, strchr(addr, ':') ? "[%s]%s" : "%s%s", addr, number);
+	return err_hint(e, "give it a name: evctl-host add NAME%s --connect-to %s%s%s",
+		strcmp(number, ":443") == 0 ? "" : number, to,
+		addr_text_private(to) ? " --allow-private" : "", plain ? " --plain" : "");
+}
+
 struct host_add {
 	struct host host; /* all but name and port */
 	const char *bind, *ca_file;
@@ -43,8 +77,10 @@ static int run_add(struct invocation *in, struct err *e)
 	struct err quiet = {0};
 	struct cred c;
 	char text[HOST_TEXT_MAX];
-	if (cli_state(&st, in, STATE_WRITE, e) < 0 || host_parse(arg(in, 0), &named, e) < 0)
+	if (cli_state(&st, in, STATE_WRITE, e) < 0)
 		return -1;
+	if (host_parse(arg(in, 0), &named, e) < 0)
+		return offer_name(arg(in, 0), e);
 	host_text(&named, text);
 	if (o->if_missing && host_find(&st, text, &old, &quiet) == 0)
 		return cli_report(in, &st, &host, text, e, "there already; nothing changed");
@@ -58,6 +94,7 @@ static int run_add(struct invocation *in, struct err *e)
 	if (host_add(&st, &h, o->bind ? &c : NULL, e) < 0)
 		return -1;
 	note_private(in, text, &h.route);
+	cli_note_wildcard(in, &st, text);
 	return cli_report(in, &st, &host, text, e, "added host %s%s%s", text,
 		o->bind ? ", bound to " : ": egress only", o->bind ? o->bind : "");
 }

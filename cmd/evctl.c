@@ -3,6 +3,7 @@
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/program.h"
+#include "base/synonym.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,8 +118,16 @@ static int unknown(enum err_code code, const char *what, const char *lead, const
 	for (size_t i = 0; i < ntopics; i++)
 		words[n++] = topics[i].name;
 	words[n] = NULL;
-	const char *near = nearest_word(word, words);
+	const char *near = synonym_word(word, words);
+	const char *command = code == ERR_USAGE ? synonym_command("evctl", word, false) : NULL;
+	bool surely = command && synonym_command("evctl", word, true);
+	if (!near && !command)
+		near = nearest_word(word, words);
 	err_set(e, code, "%s '%.60s'", what, word);
+	if (strcmp(word, "version") == 0)
+		return err_hint(e, "did you mean 'evctl --version'?");
+	if (command && (surely || !near))
+		return err_hint(e, "did you mean '%s'?", command);
 	return near ? err_hint(e, "did you mean '%s %s'?", lead, near)
 		    : err_hint(e, "evctl --help");
 }

@@ -1,5 +1,7 @@
 #include "base/argv.h"
+#include "base/buf.h"
 #include "base/nearest.h"
+#include "base/synonym.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +56,12 @@ static int unknown_option(const struct invocation *in, const char *name, struct 
 		for (const struct option_spec *o = t[i]; o && o->name && n < 127; o++)
 			words[n++] = o->name;
 	words[n] = NULL;
-	const char *near = nearest_word(name, words);
+	const char *near = synonym_option(name, words);
+	if (!near)
+		near = nearest_word(name, words);
 	err_set(e, ERR_USAGE, "unknown option '--%s'", name);
+	if (near && strcmp(name, "json") == 0 && strcmp(near, "output") == 0)
+		return err_hint(e, "did you mean '-o json'?");
 	return near ? err_hint(e, "did you mean '--%s'?", near) : see_help(in, e);
 }
 
@@ -146,6 +152,15 @@ static int take_short(struct parser *ps, const char *word, struct err *e)
 	return 0;
 }
 
+/* What is no verb of this program may be an option, or another program's. */
+static int no_such_verb(const struct program *p, const char *word, struct err *e)
+{
+	const char *other = synonym_command(p->name, word, false);
+	if (strcmp(word, "version") == 0 || strcmp(word, "help") == 0)
+		return err_hint(e, "did you mean '%s --%s'?", p->name, word);
+	return other ? err_hint(e, "did you mean '%s'?", other) : err_hint(e, "%s --help", p->name);
+}
+
 static int take_verb(struct invocation *in, const char *word, struct err *e)
 {
 	const char *words[64];
@@ -159,11 +174,16 @@ static int take_verb(struct invocation *in, const char *word, struct err *e)
 			words[n++] = v->name;
 	}
 	words[n] = NULL;
-	const char *near = nearest_word(word, words);
+	const char *other = synonym_command(in->program->name, word, true);
+	const char *near = synonym_word(word, words);
+	if (!near)
+		near = nearest_word(word, words);
 	err_set(e, ERR_USAGE, "unknown verb '%.60s'", word);
+	if (other)
+		return err_hint(e, "did you mean '%s'?", other);
 	if (near)
 		return err_hint(e, "did you mean '%s %s'?", in->program->name, near);
-	return err_hint(e, "%s --help", in->program->name);
+	return no_such_verb(in->program, word, e);
 }
 
 static int take_word(struct parser *ps, const char *word, struct err *e)
@@ -263,6 +283,26 @@ int argv_check(struct invocation *in, struct err *e)
 	return 0;
 }
 
+/* "text, json, name or sarif": what -o takes here. */
+static int refuse_format(const struct invocation *in, const char *word, struct err *e)
+{
+	STRV_AUTO all = {0};
+	BUF_AUTO text = {0};
+	const char *more = in->verb && in->verb->outputs ? in->verb->outputs : "";
+	strv_add(&all, "text");
+	strv_add(&all, "json");
+	strv_add(&all, "name");
+	for (size_t n; *more; more += n + (more[n] == '|')) {
+		n = strcspn(more, "|");
+		strv_addf(&all, "%.*s", (int)n, more);
+	}
+	for (size_t i = 0; i < all.n; i++)
+		buf_addf(&text, "%s%s", !i ? "" : i + 1 < all.n ? ", " : " or ", all.v[i]);
+	err_set(e, ERR_USAGE, "'--output' takes %s, not '%.60s'", buf_str(&text), word);
+	const char *near = all.failed ? NULL : nearest_word(word, (const char *const *)all.v);
+	return err_hint(e, "give '-o %s'", near && *near == *word ? near : "json");
+}
+
 int argv_output(struct invocation *in, struct err *e)
 {
 	const char *word = in->common.output;
@@ -275,10 +315,8 @@ int argv_output(struct invocation *in, struct err *e)
 		in->output = OUTPUT_JSON;
 	else if (strcmp(word, "name") == 0)
 		in->output = OUTPUT_NAME;
-	else if (!in->verb || !in->verb->outputs || !option_chosen(word, in->verb->outputs)) {
-		err_set(e, ERR_USAGE, "'--output' takes text, json or name, not '%.60s'", word);
-		return err_hint(e, "give '-o json'");
-	}
+	else if (!in->verb || !in->verb->outputs || !option_chosen(word, in->verb->outputs))
+		return refuse_format(in, word, e);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/help.h"
 #include "base/say.h"
 #include "base/spec.h"
+#include "base/swapped.h"
 
 #define STACK_LEAST ((rlim_t)512 << 10)
 #define STACK_WANTED ((rlim_t)8 << 20)
@@ -123,6 +124,7 @@ int program_main(const struct program *p, int argc, char **argv)
 	int r = prepare(&e) < 0 ? -1 : work(&in, argc, argv, &e);
 	int code = r < 0 ? ERR_EXIT_CODE(e.code) : in.exit_code;
 	if (r < 0 && !in.silent) {
+		swapped_hint(&in, &e);
 		hint_at_least(&in, &e);
 		say_error(&in, &e);
 	}

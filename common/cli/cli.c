@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "state/bound_host.h"
 #include "state/capem.h"
 #include "state/cred.h"
 #include "state/session.h"
@@ -143,6 +144,18 @@ int cli_change_route(const struct cli_route *o, struct route *to, struct buf *pe
 		return -1;
 	to->ca = buf_str(pem);
 	return 0;
+}
+
+void cli_note_wildcard(const struct invocation *in, struct state *st, const char *text)
+{
+	const char *bare = text + 2;
+	BOUND_HOST_AUTO there = {0};
+	struct err none = {0};
+	if (strncmp(text, "*.", 2) != 0 || host_find(st, bare, &there, &none) == 0)
+		return;
+	int n = (int)strcspn(bare, ":");
+	say_note(in, "%s is any name below %.*s, not %.*s itself: evctl-host add %s", text, n, bare,
+		n, bare, bare);
 }
 
 int cli_days_ago(const struct invocation *in, int days, int64_t *ms, struct err *e)

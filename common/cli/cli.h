@@ -57,6 +57,9 @@ struct cli_route {
 /* pem holds the certificates of to->ca. */
 int cli_change_route(const struct cli_route *o, struct route *to, struct buf *pem, struct err *e);
 
+/* People take "*.x" for all of x: of a wildcard that was added, says what is not in it. */
+void cli_note_wildcard(const struct invocation *in, struct state *st, const char *text);
+
 /* The moment so many days ago, ms; ERR_USAGE where they are not given (-1). */
 int cli_days_ago(const struct invocation *in, int days, int64_t *ms, struct err *e);
 
