@@ -65,7 +65,7 @@ const struct fields door_result_fields = FIELDS('R', 1, FIELD_NUMBER(struct door
 	FIELD_BYTES(struct door_result, json, njson, MB(LIMIT_INPUT_MB)));
 
 const struct fields door_sign_fields = FIELDS('G', 1, FIELD_NUMBER(struct door_sign, id),
-	FIELD_NUMBER(struct door_sign, algorithm),
+	FIELD_NUMBER(struct door_sign, algorithm), FIELD_FLAG(struct door_sign, hashed),
 	FIELD_BYTES(struct door_sign, data, n, SIGN_MAX));
 const struct fields door_signed_fields = FIELDS('g', 1, FIELD_NUMBER(struct door_signed, id),
 	FIELD_BYTES(struct door_signed, data, n, SIGN_MAX));

@@ -107,6 +107,7 @@ struct door_result {
 struct door_sign {
 	uint64_t id;
 	int64_t algorithm; /* gnutls_sign_algorithm_t */
+	bool hashed;	   /* data is a hash of it already */
 	const char *data;
 	size_t n;
 };

@@ -57,17 +57,16 @@ const struct http_tls *front_tls_shared(const struct front_tls *t)
 /* ---- a key that is elsewhere -------------------------------------------------------------------
  */
 
-static int sign_data(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, void *arg,
-	unsigned flags, const gnutls_datum_t *data, gnutls_datum_t *signature)
+static int sign(const struct chain *c, gnutls_sign_algorithm_t algorithm, bool hashed,
+	const gnutls_datum_t *data, gnutls_datum_t *signature)
 {
-	const struct chain *c = arg;
 	const struct door_sign ask = {.id = front_link_number(c->link),
 		.algorithm = algorithm,
+		.hashed = hashed,
 		.data = (const char *)data->data,
 		.n = data->size};
 	struct door_signed got = {0};
 	LINK_ANSWER_AUTO a = {0};
-	(void)key, (void)flags;
 	if (front_link_ask(
 		    c->link, ask.id, &door_sign_fields, &ask, &door_signed_fields, &got, &a) < 0 ||
 		!got.n)
@@ -78,6 +77,21 @@ static int sign_data(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, vo
 	memcpy(signature->data, got.data, got.n);
 	signature->size = (unsigned)got.n;
 	return 0;
+}
+
+/* Which of the two is asked depends on the kind of key. */
+static int sign_data(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, void *arg,
+	unsigned flags, const gnutls_datum_t *data, gnutls_datum_t *signature)
+{
+	(void)key, (void)flags;
+	return sign(arg, algorithm, false, data, signature);
+}
+
+static int sign_hash(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, void *arg,
+	unsigned flags, const gnutls_datum_t *hash, gnutls_datum_t *signature)
+{
+	(void)key, (void)flags;
+	return sign(arg, algorithm, true, hash, signature);
 }
 
 static int tell(gnutls_privkey_t key, unsigned flags, void *arg)
@@ -108,7 +122,8 @@ static int import(struct chain *c, const struct door_chain *d)
 	c->algorithm = gnutls_pubkey_get_pk_algorithm(c->certs[0].pubkey, &c->bits);
 	if (c->algorithm < 0 || gnutls_privkey_init(&c->leaf.key) < 0)
 		return -1;
-	return gnutls_privkey_import_ext4(c->leaf.key, c, sign_data, NULL, NULL, NULL, tell, 0);
+	return gnutls_privkey_import_ext4(
+		c->leaf.key, c, sign_data, sign_hash, NULL, NULL, tell, 0);
 }
 
 int front_tls_take(struct front_tls *t, const struct buf *message, struct err *e)

@@ -103,14 +103,17 @@ const struct door_chain *certificate_chain(const struct certificate *c)
 	return &c->chain;
 }
 
-int certificate_sign(
-	const struct certificate *c, int64_t algorithm, const void *p, size_t n, struct buf *out)
+int certificate_sign(const struct certificate *c, int64_t algorithm, bool hashed, const void *p,
+	size_t n, struct buf *out)
 {
 	const gnutls_datum_t data = {(unsigned char *)p, (unsigned)n};
 	gnutls_datum_t signature = {0};
 	gnutls_sign_algorithm_t sign = (gnutls_sign_algorithm_t)algorithm;
-	if (!gnutls_sign_supports_pk_algorithm(sign, (gnutls_pk_algorithm_t)c->pk) ||
-		gnutls_privkey_sign_data2(c->key, sign, 0, &data, &signature) < 0)
+	int rc = -1;
+	if (gnutls_sign_supports_pk_algorithm(sign, (gnutls_pk_algorithm_t)c->pk))
+		rc = hashed ? gnutls_privkey_sign_hash2(c->key, sign, 0, &data, &signature)
+			    : gnutls_privkey_sign_data2(c->key, sign, 0, &data, &signature);
+	if (rc < 0)
 		return -1;
 	buf_add(out, signature.data, signature.size);
 	gnutls_free(signature.data);

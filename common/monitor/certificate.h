@@ -12,10 +12,10 @@ void certificate_free(struct certificate **c);
 /* The chain for the front, borrowed. */
 const struct door_chain *certificate_chain(const struct certificate *c);
 /*
- * Signs what a handshake has to be signed over: appends to out. -1 where it is none that this key
- * signs.
+ * Signs what a handshake has to be signed over, or a hash of it: appends to out. -1 where it is
+ * none that this key signs.
  */
-int certificate_sign(
-	const struct certificate *c, int64_t algorithm, const void *p, size_t n, struct buf *out);
+int certificate_sign(const struct certificate *c, int64_t algorithm, bool hashed, const void *p,
+	size_t n, struct buf *out);
 
 #endif

@@ -323,8 +323,8 @@ static int on_sign(struct monitor *m, const struct buf *b)
 	BUF_AUTO signature = {0};
 	if (field_read(b, &door_sign_fields, &ask) < 0)
 		return -1;
-	bool fine = m->cert &&
-		    certificate_sign(m->cert, ask.algorithm, ask.data, ask.n, &signature) == 0;
+	bool fine = m->cert && certificate_sign(m->cert, ask.algorithm, ask.hashed, ask.data, ask.n,
+				       &signature) == 0;
 	const struct door_signed said = {
 		.id = ask.id, .data = buf_str(&signature), .n = fine ? signature.len : 0};
 	say(m, &door_signed_fields, &said, NULL, 0);

@@ -1,10 +1,13 @@
-// One real client against a server: KIND PROGRAM ARGS... Prints "ok - X" and "not ok - X" lines.
+// One real client against a server: KIND PROGRAM ARGS..., or KIND URL TOKEN. Prints "ok - X" and "not ok - X" lines.
 // KIND: sdk (@modelcontextprotocol/sdk), legacy, auto, pin (@modelcontextprotocol/client).
 const [kind, command, ...args] = process.argv.slice(2);
 const old = kind === "sdk";
 const { Client } = await import(old ? "@modelcontextprotocol/sdk/client/index.js" : "@modelcontextprotocol/client");
+const remote = /^https?:/.test(command);
 const { StdioClientTransport } = await import(
 	old ? "@modelcontextprotocol/sdk/client/stdio.js" : "@modelcontextprotocol/client/stdio");
+const { StreamableHTTPClientTransport } = await import(
+	old ? "@modelcontextprotocol/sdk/client/streamableHttp.js" : "@modelcontextprotocol/client");
 
 let failed = 0;
 function ok(cond, what, detail) {
@@ -20,7 +23,9 @@ const client = new Client({ name: "test", version: "1" },
 	old ? {} : { versionNegotiation: { mode: negotiation } });
 const errors = [];
 client.onerror = (e) => errors.push(String(e));
-const transport = new StdioClientTransport({ command, args, env: process.env, stderr: "pipe" });
+const transport = remote
+	? new StreamableHTTPClientTransport(new URL(command), { requestInit: { headers: { Authorization: `Bearer ${args[0]}` } } })
+	: new StdioClientTransport({ command, args, env: process.env, stderr: "pipe" });
 const begun = performance.now();
 await client.connect(transport);
 ok(performance.now() - begun < 5000, "connects");
