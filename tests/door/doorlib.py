@@ -3,6 +3,7 @@ import base64
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -188,3 +189,45 @@ def modern(method, params=None, id=1, **meta):
         plain = name.isascii() and name.isprintable()
         headers["Mcp-Name"] = name if plain else "=?base64?" + base64.b64encode(name.encode()).decode() + "?="
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}, headers
+
+
+class Nginx:
+    """A real one before a door, on a port of its own; Host and Origin are kept."""
+
+    def __init__(self, t, to, more="", tls=None, config=None):
+        self.port, self.dir = free_port(), t.dir / f"nginx-{to}"
+        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+        if not program:
+            skip_all("there is no nginx")
+        self.dir.mkdir()
+        server = config or f"""server {{
+            listen 127.0.0.1:{self.port}{' ssl' if tls else ''};
+            {f'ssl_certificate {tls}; ssl_certificate_key {tls};' if tls else ''}
+            client_max_body_size 11m;
+            location / {{
+                proxy_pass http://127.0.0.1:{to};
+                proxy_http_version 1.1;
+                proxy_set_header Host $http_host;
+                proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+                proxy_set_header Connection "";
+                proxy_buffering off;
+                proxy_request_buffering off;
+                {more}
+            }}
+        }}"""
+        temp = "".join(f"{k}_temp_path {self.dir}/{k}; " for k in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (self.dir / "conf").write_text(f"""daemon off; master_process off; pid {self.dir}/pid; error_log {self.dir}/error;
+            events {{}} http {{ access_log off; {temp} {server.replace('@PORT@', str(self.port)).replace('@TO@', str(to))} }}""")
+        self.p = subprocess.Popen([program, "-p", self.dir, "-e", self.dir / "error", "-c", self.dir / "conf"], stderr=subprocess.PIPE)
+        until(lambda: self.answers() or self.p.poll() is not None, "nginx to listen", 20)
+        if self.p.poll() is not None:
+            raise AssertionError(self.p.stderr.read().decode())
+
+    answers = Door.answers
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.p.terminate()
+        self.p.wait(20)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""The protocol's own conformance suite, as far as it is about servers of tools on stdio: behind a
-bridge, since it speaks HTTP only. What it asks of prompts, sampling, logging, subscriptions and of
-HTTP itself is not offered here."""
+"""The protocol's own conformance suite at the door, through a real nginx, which adds the token that the suite can't send.
+What it asks of prompts, sampling, logging and subscriptions is not offered here."""
 import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mcplib import BIN, SOURCE, T, node, npm
+from doorlib import Door, Nginx, T, buyer
+from mcplib import SOURCE, node, npm
 
 APPLIES = ["server-initialize", "ping", "tools-list", "tools-call-simple-text", "tools-call-image",
            "tools-call-audio", "tools-call-error", "tools-call-with-progress", "json-schema-2020-12",
@@ -53,21 +53,16 @@ with T() as t:
                       MANIFEST)
     t.good("evctl-expert", "create", "suite", "--dir", folder)
     t.good("evctl-expert", "publish", "suite")
-    bridge = subprocess.Popen([node(home), home / "bridge.mjs", BIN / "evctl-mcp", "suite"],
-                              env=t.env, stdout=subprocess.PIPE, text=True)
-    try:
-        port = int(bridge.stdout.readline())
-        suite = home / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+    acme = buyer(t, "acme", "suite")
+    suite = home / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+    with Door(t, "--sessions-a-buyer", 60) as d, Nginx(t, d.port, f'proxy_set_header Authorization "Bearer {acme}";') as n:
         for name in APPLIES:
-            r = subprocess.run([node(home), suite, "server", "--url", f"http://127.0.0.1:{port}/mcp",
+            r = subprocess.run([node(home), suite, "server", "--url", f"http://localhost:{n.port}/mcp/suite",
                                 "--scenario", name], env=t.env, cwd=t.dir, capture_output=True,
                                text=True, timeout=120)
             t.ok(r.returncode == 0 and "FAILURE" not in r.stdout, f"conformance: {name}",
                  (r.stdout + r.stderr)[-3000:])
-        r = subprocess.run([node(home), suite, "server", "--url", f"http://127.0.0.1:{port}/mcp",
+        r = subprocess.run([node(home), suite, "server", "--url", f"http://localhost:{n.port}/mcp/suite",
                             "--scenario", "prompts-list"], env=t.env, cwd=t.dir,
                            capture_output=True, text=True, timeout=120)
         t.ok(r.returncode != 0, "control: the suite tells what is not offered", r.stdout[-1000:])
-    finally:
-        bridge.kill()
-        bridge.wait()
