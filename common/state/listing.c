@@ -25,13 +25,27 @@ static json_t *tools_of(const struct manifest *m)
 	return a;
 }
 
+/* What a buyer may know: that it is elsewhere, not where. Returns flags. */
+static json_t *hide_places(json_t *flags)
+{
+	static const char where[] = "! connect-to";
+	size_t i;
+	json_t *flag;
+	json_array_foreach (flags, i, flag) {
+		if (strncmp(json_string_value(flag), where, sizeof where - 1) == 0)
+			json_array_set_new(flags, i, json_string(where));
+	}
+	return flags;
+}
+
 static json_t *hosts_of(const struct expert_view *v)
 {
 	json_t *a = json_array();
 	for (size_t i = 0; i < v->nhosts; i++)
 		json_array_append_new(
 			a, json_pack("{s:o,s:o}", "host", host_json(&v->hosts[i].host), "flags",
-				   host_flags(&v->hosts[i].host, v->hosts[i].credential != 0)));
+				   hide_places(host_flags(
+					   &v->hosts[i].host, v->hosts[i].credential != 0))));
 	return a;
 }
 
@@ -60,9 +74,13 @@ static json_t *keys_of(const struct expert_view *v)
 /* Grants are live: they are of the expert, not of a version. */
 json_t *listing_make(struct state *st, const struct expert_view *v, struct err *e)
 {
-	json_t *connections = conn_list_of(st, v->id, e);
+	json_t *connections = conn_list_of(st, v->id, e), *c;
+	size_t i;
 	if (!connections)
 		return NULL;
+	json_array_foreach (connections, i, c) {
+		hide_places(json_object_get(c, "flags"));
+	}
 	json_t *flags = json_array();
 	if (v->forced)
 		json_array_append_new(flags, json_string("! forced"));

@@ -11,7 +11,7 @@ from mcplib import SOURCE, node, npm
 
 APPLIES = ["server-initialize", "ping", "tools-list", "tools-call-simple-text", "tools-call-image",
            "tools-call-audio", "tools-call-error", "tools-call-with-progress", "json-schema-2020-12",
-           "resources-list"]
+           "resources-list", "dns-rebinding-protection", "server-sse-multiple-streams"]
 MANIFEST = """name: suite
 description: What the suite calls
 tools:
