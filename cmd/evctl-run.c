@@ -130,7 +130,7 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 	if (o->has_result) {
 		output_text(stdout, buf_str(&o->result), o->result.len);
 		if (o->is_json)
-			putchar('\n');
+			output_text(stdout, "\n", 1);
 	}
 	fflush(stdout);
 	if (o->has_result && returned_nothing(o) && !given->buyer)
@@ -147,6 +147,13 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 		say_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
 }
 
+/* Whoever has it run in a loop, by a shell, means the loop by Ctrl-C too. */
+static void note_signal(struct invocation *in, int sig)
+{
+	if (sig == SIGINT)
+		in->dies_by = sig;
+}
+
 static int report(struct invocation *in, const struct run_outcome *o, struct err *e)
 {
 	if (in->output == OUTPUT_JSON)
@@ -157,6 +164,7 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 		print_text(in, o);
 	const struct run_order *given = in->options;
 	in->exit_code = asked_code(o);
+	note_signal(in, o->signal);
 	if (given->outputs && deliver_files(given->outputs, o, in->common.yes, e) < 0)
 		return -1;
 	return in->output == OUTPUT_JSON ? 0 : asked_failure(o, given->buyer, e);
@@ -219,6 +227,7 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 		return ERR_EXIT_CODE(e.code);
 	}
 	print_envelope(&out);
+	note_signal(in, out.signal);
 	int code = asked_code(&out);
 	if (!o->outputs || deliver_files(o->outputs, &out, in->common.yes, &e) == 0)
 		return code;
@@ -247,6 +256,8 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 	}
 	free(line);
 	in->exit_code = first;
+	if (in->dies_by)
+		return err_set(e, ERR_CANCELLED, "interrupted");
 	return ferror(f) ? err_errno(e, ERR_FAIL, "cannot read '%s'", o->calls) : 0;
 }
 
@@ -324,8 +335,12 @@ static int run_spread(
 {
 	const struct run_order *o = in->options;
 	struct spread s = {.in = in};
-	const struct batch_hooks h = {
-		.line = spread_line, .run = spread_run, .note = spread_note, .ctx = &s};
+	int sig = 0;
+	const struct batch_hooks h = {.line = spread_line,
+		.run = spread_run,
+		.note = spread_note,
+		.ctx = &s,
+		.signal = &sig};
 	struct batch_order order = {.expert = who->expert,
 		.buyer = who->buyer,
 		.version = who->version,
@@ -352,7 +367,8 @@ static int run_spread(
 	if (batch_forget(st, id, r < 0 ? &quiet : e) < 0)
 		r = -1;
 	in->exit_code = code ? code : s.bad;
-	return r;
+	note_signal(in, sig);
+	return r == 0 && in->dies_by ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
 
 static int run(struct invocation *in, struct err *e)

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* No name can move the cursor of a terminal, or forge a row. */
@@ -312,8 +313,25 @@ void output_paint(const struct invocation *in, const char *sgr)
 		printf("\033[%sm", sgr);
 }
 
+/* Whether the last text to stdout and to stderr has no newline at its end. */
+static bool unfinished[2];
+
+void output_fresh_line(void)
+{
+	struct stat out, err;
+	bool one_place = fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+			 out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+	fflush(stdout);
+	if (unfinished[1] || (unfinished[0] && one_place))
+		fputc('\n', stderr);
+	unfinished[1] = false;
+	unfinished[0] = unfinished[0] && !one_place;
+}
+
 void output_text(FILE *f, const char *p, size_t n)
 {
+	if (n)
+		unfinished[f == stderr] = p[n - 1] != '\n';
 	if (!isatty(fileno(f))) {
 		fwrite(p, 1, n, f);
 		return;

@@ -40,6 +40,8 @@ void output_paint(const struct invocation *in, const char *sgr);
  * goes as \xNN: it must not be driven by data; to anything else the bytes go as they are.
  */
 void output_text(FILE *f, const char *p, size_t n);
+/* Before a message on stderr: ends the line of text that would run into it. */
+void output_fresh_line(void);
 /* As output_text(), of what comes in pieces; none, of no bytes, is the end. h is zeroed at first.
  */
 struct output_held {

@@ -105,6 +105,17 @@ static int prepare(struct err *e)
 	return err_hint(e, "raise it: ulimit -s 8192");
 }
 
+/* A shell goes on with its loop where a program merely ends after Ctrl-C. */
+static void die_by(int sig)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	signal(sig, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(sig);
+}
+
 int program_main(const struct program *p, int argc, char **argv)
 {
 	struct err e = {0};
@@ -136,5 +147,7 @@ int program_main(const struct program *p, int argc, char **argv)
 		code = ERR_FAIL;
 	}
 	argv_free(&in);
+	if (in.dies_by)
+		die_by(in.dies_by);
 	return code;
 }

@@ -56,6 +56,7 @@ struct invocation {
 	} * given;
 	size_t ngiven;
 	int exit_code; /* what main returns if the verb succeeds */
+	int dies_by;   /* a signal that the program dies by in the end, for a shell to see */
 	bool silent;   /* the verb has said all: print no error line, use the error's code */
 };
 

@@ -22,7 +22,7 @@ __attribute__((format(printf, 3, 0))) static void say(
 {
 	BUF_AUTO b = {0};
 	buf_vaddf(&b, fmt, ap);
-	fflush(stdout);
+	output_fresh_line();
 	fprintf(stderr, "%s: %s: ", in->program->name, kind);
 	put_line(buf_str(&b));
 }
@@ -67,7 +67,7 @@ int say_confirm(const struct invocation *in, struct err *e, const char *fmt, ...
 
 void say_error(const struct invocation *in, const struct err *e)
 {
-	fflush(stdout);
+	output_fresh_line();
 	if (in->output == OUTPUT_JSON) {
 		JSON_AUTO o = json_error(e);
 		output_json_line(stderr, o, JSON_COMPACT);

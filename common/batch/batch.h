@@ -54,6 +54,7 @@ struct batch_hooks {
 	void (*progress)(void *ctx, const struct batch_progress *p);
 	void (*note)(void *ctx, const char *text);
 	void *ctx;
+	int *signal; /* takes the one that cancelled it; may be NULL */
 };
 
 /*

@@ -521,8 +521,11 @@ static void begin_cancel(struct local *l)
 static void look_for_cancel(struct local *l)
 {
 	struct signalfd_siginfo info;
-	while (read(l->signals, &info, sizeof info) == sizeof info)
+	while (read(l->signals, &info, sizeof info) == sizeof info) {
+		if (l->d->hooks->signal)
+			*l->d->hooks->signal = (int)info.ssi_signo;
 		begin_cancel(l);
+	}
 	if (faccessat(l->d->spool, "cancel", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		begin_cancel(l);
 }

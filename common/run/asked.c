@@ -1,5 +1,6 @@
 #include "run/asked.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,8 @@ int asked_failure(const struct run_outcome *o, const char *buyer, struct err *e)
 		return 0;
 	STR_AUTO names = o->missing.n ? strv_join(&o->missing, ", ") : NULL;
 	err_set(e, (enum err_code)asked_code(o), "run %s: %s%s%s", o->id,
-		run_status_word(o->status), names ? ": " : "", names ? names : "");
+		o->signal == SIGINT ? "interrupted" : run_status_word(o->status), names ? ": " : "",
+		names ? names : "");
 	if (o->missing.n)
 		return err_hint(e, "evctl-cred supply %s --expert %s --buyer %s", o->missing.v[0],
 			o->expert, o->version && buyer ? buyer : "builder");

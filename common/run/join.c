@@ -133,7 +133,7 @@ static int wait_reply(int sock, const struct sandbox_call *c, int pipe, int64_t 
 			{.fd = pipe, .events = POLLIN},
 			{.fd = c->cancel_fd > 0 ? c->cancel_fd : -1, .events = POLLIN}};
 		int64_t left = deadline - clock_mono_ms();
-		int n = left > 0 ? poll(p, 3, (int)left) : 0;
+		int n = poll(p, 3, left > 0 ? (int)left : 0); /* it may have been stopped */
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)

@@ -353,7 +353,10 @@ static void signals_that_end(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
-/* Stopped by the terminal, nobody would watch the deadline of what goes on inside. */
+/*
+ * Who stops it (Ctrl-Z) while the code runs stops it: the sandbox's own watch keeps the deadline.
+ * But not while its record is made, which others' would wait for.
+ */
 static void signals_that_stop(sigset_t *set)
 {
 	sigemptyset(set);
@@ -362,14 +365,20 @@ static void signals_that_stop(sigset_t *set)
 	sigaddset(set, SIGTTOU);
 }
 
+static void hold_stops(const struct going *g, int how)
+{
+	sigset_t set;
+	signals_that_stop(&set);
+	if (g->rq->signals)
+		sigprocmask(how, &set, NULL);
+}
+
 /* While the code runs they end the call, so that the run gets its record; -1: as ever. */
 static int catch_signals(const struct going *g)
 {
-	sigset_t set, stop;
+	sigset_t set;
 	signals_that_end(&set);
-	signals_that_stop(&stop);
-	if (!g->rq->signals || sigprocmask(SIG_BLOCK, &stop, NULL) < 0 ||
-		sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	if (!g->rq->signals || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -380,14 +389,11 @@ static void release_signals(struct going *g, int fd)
 	sigset_t set;
 	if (!g->rq->signals)
 		return;
-	while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info)
+	while (fd >= 0 && read(fd, &info, sizeof info) == sizeof info) {
 		g->out->cancelled = true;
+		g->out->signal = (int)info.ssi_signo;
+	}
 	signals_that_end(&set);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	/* Nor is it stopped now, before its record is made. */
-	signals_that_stop(&set);
-	while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
-		;
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -407,6 +413,7 @@ static int make_call(struct going *g, struct err *e)
 	g->called = clock_mono_ms();
 	int done = room_call(g->r->room, &c, &g->reply, e);
 	g->over = clock_mono_ms();
+	hold_stops(g, SIG_BLOCK);
 	release_signals(g, signals);
 	end_stream(g);
 	policy_free(&c);
@@ -507,6 +514,7 @@ int runner_call(
 	bool shorter = rq->timeout_ms > 0 && rq->timeout_ms < g.tool->timeout_ms;
 	g.timeout_ms = shorter ? rq->timeout_ms : g.tool->timeout_ms;
 	int done = call_with(&g, e);
+	hold_stops(&g, SIG_UNBLOCK);
 	going_free(&g);
 	seal_wipe_stack();
 	if (done < 0)

@@ -74,6 +74,7 @@ struct run_outcome {
 	size_t nwithheld;
 	struct strv missing; /* of RUN_MISSING_KEY: the keys to supply */
 	bool cancelled;	     /* by a signal; the status is RUN_FAILED */
+	int signal;	     /* which */
 	int64_t ms;
 	struct collected *kept; /* what files borrow from */
 };

@@ -24,7 +24,8 @@ static const char *const copies[] = {
 	"WHERE id IN " CREDENTIALS,
 	"INSERT INTO small.hosts SELECT h.* FROM main.hosts h JOIN main.attachments a "
 	"ON a.host = h.id WHERE ?2 = 0 AND a.expert = ?1",
-	"INSERT INTO small.experts SELECT id, name, dir, published, last_version, created "
+	"INSERT INTO small.experts (id, name, dir, published, last_version, created) "
+	"SELECT id, name, dir, published, last_version, created "
 	"FROM main.experts WHERE id = ?1 AND ?2 = ?2",
 	"INSERT INTO small.attachments SELECT expert, host FROM main.attachments "
 	"WHERE ?2 = 0 AND expert = ?1",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+from waiting import until
 from tap import BIN, T
 
 YAML = """name: t
@@ -304,9 +305,28 @@ with T() as t:
     p.stderr.readline()
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=20)
-    t.ok(p.returncode == 10 and out == b"" and b": failed\n" in err, "SIGINT ends the call", (out, err))
+    t.ok(p.returncode == -signal.SIGINT and out == b"" and re.search(rb"error: run r\w+: interrupted\n", err),
+         "SIGINT ends the call, and then the program", (out, err))
     t.ok(t.sql("SELECT status, reason FROM runs ORDER BY started DESC, rowid DESC LIMIT 1") ==
          [("failed", "its caller was interrupted")], "and the run is recorded")
+    for sig in (signal.SIGTERM, signal.SIGHUP):
+        p = subprocess.Popen([BIN / "evctl-run", "t", "wait", "--draft", "--debug"], env=t.env,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        p.stderr.readline()
+        p.send_signal(sig)
+        out, err = p.communicate(timeout=20)
+        t.ok(p.returncode == 10 and out == b"" and b": failed\n" in err, f"{sig.name} is answered by exit 10", (out, err))
+    for more in ((), ("-j", "2")):
+        p = subprocess.Popen([BIN / "evctl-run", "t", "--draft", "--calls", "-", *more], env=t.env, text=True,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        p.stdin.write('{"tool": "add", "input": {"a": 1}}\n' + '{"tool": "wait"}\n' * 3)
+        p.stdin.close()
+        p.stdin = None
+        first = p.stdout.readline()
+        until(lambda: more or t.sql("SELECT count(*) FROM runs WHERE ended IS NULL") == [(1,)], "the second call is on", 60)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=60)
+        t.ok(p.returncode == -signal.SIGINT and '"status":"ok"' in first and "error: interrupted\n" in err, f"--calls {' '.join(more)} too", (p.returncode, out, err))
 
     # --calls
     lines = [{"tool": "add", "input": {"a": 1}}, {"tool": "raises"}, {"tool": "nope"},

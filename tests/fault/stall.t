@@ -67,7 +67,7 @@ with T() as t:
         return subprocess.Popen([BIN / "evctl-run", "e", "put", "--draft", *args], env=t.env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
 
-    # The terminal's stop: not while the code runs, as its clock would stop too.
+    # The terminal's stop: the program stops, and the sandbox's own watch keeps the time.
     sleep = subprocess.Popen(["sleep", "60"], process_group=0)
     sleep.send_signal(signal.SIGTSTP)
     t.ok(wait_for(lambda: state_of(sleep.pid) == "T", 10), "the control: another program stops")
@@ -76,8 +76,11 @@ with T() as t:
     p = start("--debug", "--arg", "name=x", "--arg", "s=2", process_group=0)
     t.ok(p.stderr.readline().startswith("begun x") or p.stderr.readline().startswith("begun x"), "a run is on")
     p.send_signal(signal.SIGTSTP)
+    t.ok(wait_for(lambda: state_of(p.pid) == "T", 10), "and stops")
+    t.ok(t.run("evctl-cred", "add", "OTHER", "--from-file", "-", stdin=KEY).code == 0, "it holds up nobody meanwhile")
+    p.send_signal(signal.SIGCONT)
     out, err = p.communicate(timeout=60)
-    t.ok(p.returncode == 0 and out == '"x"\n', "a run is not stopped half-way", (p.returncode, out, err))
+    t.ok(p.returncode == 0 and out == '"x"\n', "and goes on", (p.returncode, out, err))
 
     # A caller of a session that sleeps through its own call's end.
     session = t.good("evctl-session", "start", "e", "--draft").out.strip()
