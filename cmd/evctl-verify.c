@@ -12,12 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_text(const struct judge *js)
+struct judging {
+	const char *root;
+	bool published, strict;
+};
+
+static void print_text(const struct judge *js, const char *root)
 {
 	bool several = js->n > 1, first = true;
 	for (size_t i = 0; i < js->n; i++) {
 		const struct judged *j = &js->v[i];
-		STR_AUTO prefix = judged_shown(j);
+		STR_AUTO prefix = judged_shown(j, root);
 		BUF_AUTO out = {0};
 		if (!j->verdict)
 			continue;
@@ -30,21 +35,70 @@ static void print_text(const struct judge *js)
 	}
 }
 
-static void print_sarif(const struct judge *js)
+/* All that is known of each argument, for CI: what is broken is a finding too. */
+struct reported {
+	struct report_of *v;
+	json_t *failures;
+	json_t *broken; /* verdicts */
+	struct strv prefixes;
+	size_t n;
+};
+
+static void report_free(struct reported *r)
 {
-	STRV_AUTO prefixes = {0};
-	json_t **verdicts = calloc(js->n, sizeof *verdicts);
-	size_t n = 0;
-	for (size_t i = 0; verdicts && i < js->n; i++) {
-		STR_AUTO prefix = judged_prefix(&js->v[i]);
-		if (!js->v[i].verdict)
+	free(r->v);
+	json_decref(r->failures);
+	json_decref(r->broken);
+	strv_free(&r->prefixes);
+}
+
+static int report_collect(
+	struct reported *r, const struct judge *js, const char *root, struct err *e)
+{
+	*r = (struct reported){calloc(js->n + 1, sizeof *r->v), json_array(), json_array(), {0}, 0};
+	if (!r->v || !r->failures || !r->broken)
+		return err_set(e, ERR_FAIL, "out of memory");
+	for (size_t i = 0; i < js->n; i++) {
+		const struct judged *j = &js->v[i];
+		STR_AUTO prefix = judged_prefix(j, root);
+		json_t *broken = judged_broken(j);
+		if (broken)
+			json_array_append_new(r->broken, broken);
+		else if (!j->verdict)
+			json_array_append_new(r->failures, json_text_or_null(j->e.msg));
+		if (!broken && !j->verdict)
 			continue;
-		verdicts[n++] = js->v[i].verdict;
-		strv_add(&prefixes, prefix ? prefix : "");
+		strv_add(&r->prefixes, prefix ? prefix : "");
+		r->v[r->n++].verdict = broken ? broken : j->verdict;
 	}
-	JSON_AUTO sarif = report_sarif(verdicts, (const char *const *)prefixes.v, n);
-	output_json_line(stdout, sarif, JSON_INDENT(1));
-	free(verdicts);
+	for (size_t i = 0; i < r->n && !r->prefixes.failed; i++)
+		r->v[i].prefix = r->prefixes.v[i];
+	return r->prefixes.failed ? err_set(e, ERR_FAIL, "out of memory") : 0;
+}
+
+/* What stands in for text, and is for programs: a report even where nothing could be judged. */
+static bool is_report(const struct invocation *in)
+{
+	return in->common.output && option_chosen(in->common.output, "sarif|github|gitlab");
+}
+
+static int print_report(
+	const struct invocation *in, const struct judge *js, const char *root, struct err *e)
+{
+	__attribute__((cleanup(report_free))) struct reported r = {0};
+	const char *word = in->common.output;
+	BUF_AUTO lines = {0};
+	if (report_collect(&r, js, root, e) < 0)
+		return -1;
+	if (strcmp(word, "github") == 0) {
+		report_github(r.v, r.n, &lines);
+		output_text(stdout, buf_str(&lines), lines.len);
+		return 0;
+	}
+	JSON_AUTO report = strcmp(word, "sarif") == 0 ? report_sarif(r.v, r.n, r.failures)
+						      : report_gitlab(r.v, r.n);
+	output_json_line(stdout, report, JSON_INDENT(1));
+	return 0;
 }
 
 static int print_json(const struct invocation *in, const struct judge *js, struct err *e)
@@ -60,15 +114,14 @@ static int print_json(const struct invocation *in, const struct judge *js, struc
 	return output_list(in, names, rows, e);
 }
 
-static int print(const struct invocation *in, const struct judge *js, struct err *e)
+static int print(
+	const struct invocation *in, const struct judge *js, const char *root, struct err *e)
 {
-	const char *word = in->common.output;
 	if (in->output != OUTPUT_TEXT)
 		return print_json(in, js, e);
-	if (word && strcmp(word, "sarif") == 0)
-		print_sarif(js);
-	else
-		print_text(js);
+	if (is_report(in))
+		return print_report(in, js, root, e);
+	print_text(js, root);
 	return 0;
 }
 
@@ -108,41 +161,51 @@ static int open_state(
 	return 0;
 }
 
-struct judging {
-	bool published, strict;
-};
+static int find_root(const char *given, char **root, struct err *e)
+{
+	if (!given)
+		return 0;
+	*root = realpath(given, NULL);
+	return *root ? 0 : err_errno(e, ERR_NOTFOUND, "cannot open the directory '%s'", given);
+}
 
 static int run_verify(struct invocation *in, struct err *e)
 {
 	const struct judging *o = in->options;
 	STATE_AUTO st = {0};
 	JUDGE_AUTO js = {0};
-	if (open_state(in, &js, &st, e) < 0 || judge_all(&js, &in->args, o->published, e) < 0)
+	STR_AUTO root = NULL;
+	if (find_root(o->root, &root, e) < 0 || open_state(in, &js, &st, e) < 0 ||
+		judge_all(&js, &in->args, o->published, e) < 0)
 		return -1;
 	for (size_t i = 0; i < js.notes.n; i++)
 		say_note(in, "%s", js.notes.v[i]);
 	in->exit_code = (int)judge_code(&js, o->strict);
-	if (js.n == 1 && js.v[0].e.code)
+	if (js.n == 1 && js.v[0].e.code && !is_report(in))
 		return judge_error(&js, e);
-	return print(in, &js, e) < 0 ? -1 : judge_error(&js, e);
+	return print(in, &js, root, e) < 0 ? -1 : judge_error(&js, e);
 }
 
 static const struct arg_spec args[] = {{"EXPERT|DIR", NAME_EXPERT, .repeats = true}, {NULL}};
 static const struct option_spec options[] = {
 	OPT_FLAG(struct judging, published, "published", "judge what is published, not the draft"),
+	OPT_STR(struct judging, root, "root", "DIR",
+		"name files from here (default: the top of the git work tree that they are in)",
+		.kind = NAME_DIR),
 	OPT_FLAG(struct judging, strict, "strict", "amber counts as a finding too"),
 	OPT_END(struct judging)};
 
 static const struct verb verbs[] = {
 	{NULL, "judge experts: is every key that their code reads supplied?", args, options, NULL,
-		run_verify, "sarif"},
+		run_verify, "sarif|github|gitlab"},
 	{NULL}};
 
 static const struct program program = {.name = "evctl-verify",
 	.summary = "find every key that code reads, and what is missing, without running it",
 	.examples = "  evctl-verify crm-helper\n"
 		    "  evctl-verify ./crm-helper --strict       # a directory has a '/' or is '.'\n"
-		    "  evctl-verify experts/*/ -o sarif > evctl.sarif\n",
+		    "  evctl-verify experts/*/ -o sarif > evctl.sarif\n"
+		    "  evctl-verify experts/*/ -o gitlab > gl-code-quality-report.json\n",
 	.verbs = verbs,
 	.names = livenames};
 

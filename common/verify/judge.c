@@ -226,27 +226,91 @@ static void judge_one(struct judge *js, struct judged *j)
 
 /* ---- what is said of them -------------------------------------------------------------------- */
 
-char *judged_prefix(const struct judged *j)
+static bool is_beneath(const char *dir, const char *root)
 {
-	STR_AUTO here = realpath(".", NULL);
-	const char *dir = j->v.dir ? j->v.dir : "";
-	size_t n = here ? strlen(here) : 0;
+	size_t n = strlen(root);
+	return n > 1 && strncmp(dir, root, n) == 0 && (!dir[n] || dir[n] == '/');
+}
+
+/* The nearest directory at or above dir that has a ".git"; NULL: none. */
+static char *work_tree(const char *dir)
+{
+	char *top = strdup(dir);
+	while (top && *top) {
+		STR_AUTO git = path_join(top, ".git");
+		if (git && file_exists(git))
+			return top;
+		char *slash = strrchr(top, '/');
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	free(top);
+	return NULL;
+}
+
+/* dir beneath root, with a slash after it unless it is root itself; else absolute. */
+static char *relative(const char *dir, const char *root)
+{
+	size_t n = root ? strlen(root) : 0;
 	char *out = NULL;
-	if (n > 1 && strncmp(dir, here, n) == 0 && (!dir[n] || dir[n] == '/'))
+	if (root && is_beneath(dir, root))
 		dir += n + (dir[n] == '/');
 	if (asprintf(&out, "%s%s", dir, *dir ? "/" : "") < 0)
 		return NULL;
 	return out;
 }
 
-char *judged_shown(const struct judged *j)
+char *judged_prefix(const struct judged *j, const char *root)
+{
+	const char *dir = j->v.dir ? j->v.dir : "";
+	STR_AUTO top = root ? strdup(root) : work_tree(dir);
+	STR_AUTO here = realpath(".", NULL);
+	return relative(dir, top ? top : here);
+}
+
+char *judged_shown(const struct judged *j, const char *root)
 {
 	char *out = NULL;
 	size_t n = strlen(j->given);
 	const char *slash = n && j->given[n - 1] == '/' ? "" : "/";
+	STR_AUTO top = root ? strdup(root) : j->v.dir ? work_tree(j->v.dir) : NULL;
+	if (top && j->v.dir && is_beneath(j->v.dir, top))
+		return relative(j->v.dir, top);
 	if (!j->is_dir || strcmp(j->given, ".") == 0 || strcmp(j->given, "./") == 0)
 		return strdup("");
 	return asprintf(&out, "%s%s", j->given, slash) < 0 ? NULL : out;
+}
+
+/* "DIR/expert.yaml:LINE:COL: CAUSE" in parts; line 1 of what names no line. */
+static const char *take_place(const char *dir, const char *msg, int *line, int *column)
+{
+	size_t n = strlen(dir), k = strlen("/" MANIFEST_FILE ":");
+	char *end;
+	*line = 1;
+	*column = 0;
+	if (strncmp(msg, dir, n) != 0 || strncmp(msg + n, "/" MANIFEST_FILE ":", k) != 0)
+		return msg;
+	*line = (int)strtol(msg + n + k, &end, 10);
+	if (*end == ':' && end[1] != ' ')
+		*column = (int)strtol(end + 1, &end, 10);
+	return *end == ':' ? end + 1 + (end[1] == ' ') : end;
+}
+
+json_t *judged_broken(const struct judged *j)
+{
+	int line, column;
+	const char *dir = j->v.dir;
+	if (j->verdict || j->e.code != ERR_USAGE || !dir)
+		return NULL;
+	const char *slash = strrchr(dir, '/');
+	const char *cause = take_place(dir, j->e.msg, &line, &column);
+	return json_pack("{s:o,s:s,s:[{s:s,s:i,s:i,s:o,s:o}]}", "expert",
+		json_text_or_null(j->v.name ? j->v.name
+				  : slash   ? slash + 1
+					    : dir),
+		"status", "red", "syntax_errors", "file", MANIFEST_FILE, "line", line, "column",
+		column, "message", json_text_or_null(cause), "hint", json_text_or_null(j->e.hint));
 }
 
 int judge_all(struct judge *js, const struct strv *given, bool published, struct err *e)

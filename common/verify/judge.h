@@ -42,9 +42,20 @@ int judge_all(struct judge *js, const struct strv *given, bool published, struct
 enum err_code judge_code(const struct judge *js, bool strict);
 /* The first argument that could not be judged is the error; the others have verdicts. */
 int judge_error(const struct judge *js, struct err *e);
-/* The directory as seen from here, with a slash: "", "experts/crm/", or absolute; owned. */
-char *judged_prefix(const struct judged *j);
-/* As the caller gave the directory; of an expert given by name, as in its directory; owned. */
-char *judged_shown(const struct judged *j);
+/*
+ * The directory as seen from the root, with a slash: "", "experts/crm/", or absolute; owned. root
+ * is a real path; NULL: the top of the git work tree that it is in, or else the current directory.
+ */
+char *judged_prefix(const struct judged *j, const char *root);
+/*
+ * The same for people: where there is no root that it is beneath, as the caller gave it; of an
+ * expert given by name, as in its directory.
+ */
+char *judged_shown(const struct judged *j, const char *root);
+/*
+ * What cannot be judged for what is in its directory (an expert.yaml with a mistake) as a verdict
+ * of one finding, where the mistake is; NULL where it is no such thing. Owned.
+ */
+json_t *judged_broken(const struct judged *j);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FINGERPRINT_DIGITS 32
+
 /* ---- what there is to say, once for text and SARIF ------------------------------------------ */
 
 enum rule {
@@ -29,7 +31,8 @@ enum rule {
 static const struct {
 	const char *id, *level, *text;
 } rules[RULES] = {
-	[RULE_SYNTAX] = {"syntax-error", "error", "The file is not Python that the sandbox runs"},
+	[RULE_SYNTAX] = {"syntax-error", "error",
+		"The file is not Python that the sandbox runs, or no expert.yaml"},
 	[RULE_MODULE] = {"module-missing", "error",
 		"A module that neither the sandbox nor the expert has"},
 	[RULE_MISSING] = {"missing-key", "error", "A required key that no attached host supplies"},
@@ -372,30 +375,37 @@ static json_t *fingerprint(const char *expert, const struct items *a, size_t at)
 			  strcmp(a->v[i].name, it->name) == 0;
 	buf_addf(&b, "%s\n%s\n%s\n%s\n%zu", rules[it->rule].id, expert, it->file, it->name, before);
 	seal_sha256_hex(hex, buf_str(&b), b.len);
-	return json_pack("{s:s%}", "evctlFinding/v1", hex, (size_t)32);
+	return json_stringn(hex, FINGERPRINT_DIGITS);
 }
 
-static json_t *result_of(const char *expert, const char *prefix, const struct items *a, size_t at)
+/* The message with its mend, in one text. */
+static void add_whole_message(struct buf *b, const struct shown_item *it)
 {
-	const struct shown_item *it = &a->v[at];
-	BUF_AUTO message = {0};
 	BUF_AUTO hint = {0};
-	BUF_AUTO uri = {0};
-	add_message(&message, it);
+	add_message(b, it);
 	add_hint(&hint, it);
 	if (hint.len)
-		buf_addf(&message, ". %s: %s",
-			strncmp(hint.data, "evctl-", 6) == 0 ? "Run" : "Hint", hint.data);
+		buf_addf(b, ". %s: %s", strncmp(hint.data, "evctl-", 6) == 0 ? "Run" : "Hint",
+			hint.data);
+}
+
+static json_t *result_of(const struct report_of *of, const struct items *a, size_t at)
+{
+	const struct shown_item *it = &a->v[at];
+	const char *prefix = of->prefix;
+	BUF_AUTO message = {0};
+	BUF_AUTO uri = {0};
+	add_whole_message(&message, it);
 	buf_adds(&uri, prefix[0] == '/' ? "file://" : "");
 	add_uri(&uri, prefix);
 	add_uri(&uri, it->file);
 	json_t *column = it->column > 0 ? json_integer(it->column) : NULL;
-	return json_pack("{s:s,s:i,s:s,s:{s:s},s:[{s:{s:{s:s},s:{s:i,s:o*}}}],s:o}", "ruleId",
+	return json_pack("{s:s,s:i,s:s,s:{s:s},s:[{s:{s:{s:s},s:{s:i,s:o*}}}],s:{s:o}}", "ruleId",
 		rules[it->rule].id, "ruleIndex", (int)it->rule, "level", rules[it->rule].level,
 		"message", "text", buf_str(&message), "locations", "physicalLocation",
 		"artifactLocation", "uri", buf_str(&uri), "region", "startLine",
 		it->line > 0 ? it->line : 1, "startColumn", column, "partialFingerprints",
-		fingerprint(expert, a, at));
+		"evctlFinding/v1", fingerprint(json_text_of(of->verdict, "expert"), a, at));
 }
 
 /* What concerns no line of code is put at expert.yaml, as CI shows no result without a place. */
@@ -433,19 +443,105 @@ static json_t *rules_json(void)
 	return a;
 }
 
-json_t *report_sarif(json_t *const *verdicts, const char *const *prefixes, size_t n)
+/* What kept a verdict from being made: a log of no results alone would say that all is well. */
+static json_t *invocations(const json_t *failures)
+{
+	json_t *notes = json_array(), *f;
+	size_t i;
+	if (!json_array_size(failures)) {
+		json_decref(notes);
+		return NULL;
+	}
+	json_array_foreach (failures, i, f)
+		json_array_append_new(
+			notes, json_pack("{s:s,s:{s:O}}", "level", "error", "message", "text", f));
+	return json_pack(
+		"[{s:b,s:o}]", "executionSuccessful", 0, "toolExecutionNotifications", notes);
+}
+
+json_t *report_sarif(const struct report_of *v, size_t n, const json_t *failures)
 {
 	json_t *results = json_array();
 	for (size_t i = 0; i < n; i++) {
 		ITEMS_AUTO a = {0};
-		collect(&a, verdicts[i]);
-		collect_rest(&a, verdicts[i]);
+		collect(&a, v[i].verdict);
+		collect_rest(&a, v[i].verdict);
 		for (size_t k = 0; k < a.n; k++)
-			json_array_append_new(results,
-				result_of(json_text_of(verdicts[i], "expert"), prefixes[i], &a, k));
+			json_array_append_new(results, result_of(&v[i], &a, k));
 	}
-	return json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:s,s:o}]}", "$schema",
+	return json_pack("{s:s,s:s,s:[{s:{s:{s:s,s:s,s:o}},s:s,s:o,s:o*}]}", "$schema",
 		"https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool",
 		"driver", "name", "evctl-verify", "version", EVCTL_VERSION, "rules", rules_json(),
-		"columnKind", "unicodeCodePoints", "results", results);
+		"columnKind", "unicodeCodePoints", "results", results, "invocations",
+		invocations(failures));
+}
+
+/* ---- annotations ---------------------------------------------------------------------------- */
+
+/* What ends a line, or (in a property) ends that, goes as GitHub's runner undoes it. */
+static void add_command_text(struct buf *b, const char *s, bool property)
+{
+	for (; *s; s++)
+		if (*s == '%' || *s == '\r' || *s == '\n' || (property && strchr(":,", *s)))
+			buf_addf(b, "%%%02X", (unsigned char)*s);
+		else
+			buf_addc(b, *s);
+}
+
+static void add_command(struct buf *b, const char *prefix, const struct shown_item *it)
+{
+	const char *level = rules[it->rule].level;
+	BUF_AUTO message = {0};
+	add_whole_message(&message, it);
+	buf_addf(b, "::%s file=", strcmp(level, "note") == 0 ? "notice" : level);
+	add_command_text(b, prefix, true);
+	add_command_text(b, it->file, true);
+	buf_addf(b, ",line=%d", it->line > 0 ? it->line : 1);
+	if (it->column > 0)
+		buf_addf(b, ",col=%d", it->column);
+	buf_addf(b, ",title=%s::", rules[it->rule].id);
+	add_command_text(b, buf_str(&message), false);
+	buf_addc(b, '\n');
+}
+
+void report_github(const struct report_of *v, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		ITEMS_AUTO a = {0};
+		collect(&a, v[i].verdict);
+		collect_rest(&a, v[i].verdict);
+		for (size_t k = 0; k < a.n; k++)
+			add_command(out, v[i].prefix, &a.v[k]);
+	}
+}
+
+static json_t *quality_of(const struct report_of *of, const struct items *a, size_t at)
+{
+	const struct shown_item *it = &a->v[at];
+	const char *level = rules[it->rule].level;
+	const char *severity = strcmp(level, "error") == 0     ? "major"
+			       : strcmp(level, "warning") == 0 ? "minor"
+							       : "info";
+	BUF_AUTO message = {0};
+	BUF_AUTO path = {0};
+	add_whole_message(&message, it);
+	buf_addf(&path, "%s%s", of->prefix, it->file);
+	return json_pack("{s:o,s:s,s:o,s:s,s:{s:o,s:{s:i}}}", "description",
+		json_text(buf_str(&message), message.len), "check_name", rules[it->rule].id,
+		"fingerprint", fingerprint(json_text_of(of->verdict, "expert"), a, at), "severity",
+		severity, "location", "path", json_text(buf_str(&path), path.len), "lines", "begin",
+		it->line > 0 ? it->line : 1);
+}
+
+json_t *report_gitlab(const struct report_of *v, size_t n)
+{
+	json_t *all = json_array();
+	for (size_t i = 0; i < n; i++) {
+		ITEMS_AUTO a = {0};
+		collect(&a, v[i].verdict);
+		collect_rest(&a, v[i].verdict);
+		for (size_t k = 0; k < a.n; k++)
+			json_array_append_new(all, quality_of(&v[i], &a, k));
+	}
+	return all;
 }

@@ -20,9 +20,19 @@ void report_text(const json_t *verdict, const struct report_style *style, struct
 void report_summary(const json_t *verdict, struct buf *out);
 
 /*
- * SARIF 2.1.0 of several verdicts; prefixes[i] goes before the paths of verdicts[i] and makes them
- * relative to the current directory, or begins with '/' for an absolute directory.
+ * A verdict, and what goes before the paths of its files: with it they are relative to the root
+ * that CI counts from, or begin with '/'. Both are borrowed.
  */
-json_t *report_sarif(json_t *const *verdicts, const char *const *prefixes, size_t n);
+struct report_of {
+	const json_t *verdict;
+	const char *prefix;
+};
+
+/* SARIF 2.1.0; failures are texts, of what could not be judged at all. */
+json_t *report_sarif(const struct report_of *v, size_t n, const json_t *failures);
+/* Lines that GitHub's runner makes annotations of. */
+void report_github(const struct report_of *v, size_t n, struct buf *out);
+/* GitLab's code quality report. */
+json_t *report_gitlab(const struct report_of *v, size_t n);
 
 #endif

@@ -139,7 +139,7 @@ with T() as t:
     t.ok(not wrong, "every verb, option, choice and kind of name of every program", "\n".join(map(str, wrong)))
     t.ok(looked >= 10 and all(s["verbs"] for s in specs.values()), "control: the programs have names to complete",
          looked)
-    t.ok(names(ask("evctl-verify", "crm-helper", "-o", "")) == ["json", "name", "sarif", "text"],
+    t.ok(names(ask("evctl-verify", "crm-helper", "-o", "")) == ["github", "gitlab", "json", "name", "sarif", "text"],
          "a verb's own output format")
 
     r = ask("evctl-host", "show", "a.example:")

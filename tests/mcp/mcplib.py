@@ -1,6 +1,5 @@
 """What the MCP tests share: an expert to serve, a client that speaks raw lines, and the real clients
 from npm, installed once beside the build."""
-import fcntl
 import json
 import os
 import queue
@@ -13,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 sys.dont_write_bytecode = True
+from npm import install  # noqa: E402
 from tap import BIN, T, skip_all  # noqa: E402
 from waiting import alive, wait_for  # noqa: E402
 
@@ -243,24 +243,10 @@ def descendants(pid):
 # ---- the clients from npm ----
 
 def npm():
-    """The folder with node_modules; installed on first use, by one test at a time."""
-    home = BIN.parent / "npm"
-    home.mkdir(exist_ok=True)
-    with open(home / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        want = (HERE / "package.json").read_text() + (HERE / "package-lock.json").read_text()
-        stamp = home / ".installed"
-        if not stamp.exists() or stamp.read_text() != want:
-            if not shutil.which("npm"):
-                skip_all("npm is not installed")
-            for f in ("package.json", "package-lock.json"):
-                shutil.copy(HERE / f, home / f)
-            subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-                            "--omit=optional", "--loglevel=error"], cwd=home, check=True,
-                           stdout=subprocess.DEVNULL, timeout=600)
-            stamp.write_text(want)
-        for f in HERE.glob("*.mjs"):
-            shutil.copy(f, home / f.name)  # modules are found beside the script that asks
+    """The folder with node_modules."""
+    home = install(HERE, "npm")
+    for f in HERE.glob("*.mjs"):
+        shutil.copy(f, home / f.name)  # modules are found beside the script that asks
     return home
 
 
