@@ -1,4 +1,5 @@
 #include "doctor/health.h"
+#include "doctor/door.h"
 
 #include "base/file.h"
 #include "state/keyfile.h"
@@ -231,5 +232,5 @@ int health_state(
 	check_objects(&st, fix, rows, fixed);
 	check_clock(&st, rows);
 	check_disk(dir, rows);
-	return 0;
+	return health_door(&st, rows, e);
 }
