@@ -25,7 +25,7 @@ static void check_memory(json_t *rows)
 	bool ok = gib >= SESSIONS;
 	snprintf(is, sizeof is, "%llu GiB for %d sessions of at most 1 GiB",
 		(unsigned long long)gib, SESSIONS);
-	health_add(rows, "door", "door-memory", ok, false, is,
+	health_wanted(rows, "door", "door-memory", ok, is,
 		ok ? "" : "evctl-serve --sessions N, as many as there are GiB");
 }
 
@@ -37,7 +37,7 @@ static void check_files(json_t *rows)
 		return;
 	bool ok = r.rlim_max >= FILES_LEAST;
 	snprintf(is, sizeof is, "%llu open files", (unsigned long long)r.rlim_max);
-	health_add(rows, "door", "door-files", ok, false, is,
+	health_wanted(rows, "door", "door-files", ok, is,
 		ok ? "" : "LimitNOFILE=16384 in the unit, or ulimit -Hn");
 }
 
@@ -49,8 +49,7 @@ static void check_key(const struct state *st, json_t *rows)
 		const char *path = st->place.keys[i].path;
 		if (!file_exists(path) || keyfile_is_wrapped(path, &quiet) != 1)
 			continue;
-		health_add(rows, "door", "door-key", false, false,
-			"a passphrase wraps the private key",
+		health_wanted(rows, "door", "door-key", false, "a passphrase wraps the private key",
 			"evctl-serve --passphrase-fd N, as the service gets it");
 		return;
 	}
@@ -85,7 +84,7 @@ static void check_buyer(const json_t *b, const json_t *tokens, json_t *rows)
 	} else {
 		return;
 	}
-	health_add(rows, "door", "door-buyers", false, false, is, mend);
+	health_wanted(rows, "door", "door-buyers", false, is, mend);
 }
 
 int health_door(struct state *st, json_t *rows, struct err *e)

@@ -25,6 +25,13 @@ static void say_fixed(json_t *fixed, const char *what)
 	json_array_append_new(fixed, json_string(what));
 }
 
+/* What --fix would mend, as far as the mode of a file is its owner's to change. */
+static void say_fixable(json_t *row, const struct stat *st)
+{
+	if (st->st_uid == geteuid() || geteuid() == 0)
+		json_object_set_new(row, "fixable", json_true());
+}
+
 static void check_mode(
 	const char *path, const char *check, mode_t want, bool fix, json_t *rows, json_t *fixed)
 {
@@ -40,7 +47,27 @@ static void check_mode(
 	}
 	snprintf(is, sizeof is, "%04o, owner %ld", st.st_mode & 07777u, (long)st.st_uid);
 	snprintf(mend, sizeof mend, "chmod %o '%s'", want, path);
-	health_add(rows, "state", check, ok, true, is, mend);
+	json_t *row = health_add(rows, "state", check, ok ? HEALTH_OK : HEALTH_EXPOSED, is, mend);
+	if (!ok)
+		say_fixable(row, &st);
+}
+
+/* It is made with the state: without it no artifact can be kept. */
+static void check_objects_directory(const char *path, bool fix, json_t *rows, json_t *fixed)
+{
+	char mend[4300];
+	if (access(path, F_OK) == 0) {
+		check_mode(path, "objects-directory", 0700, fix, rows, fixed);
+		return;
+	}
+	bool ok = fix && mkdir(path, 0700) == 0;
+	if (ok)
+		say_fixed(fixed, "objects-directory");
+	snprintf(mend, sizeof mend, "mkdir -m 700 '%s'", path);
+	json_t *row = health_add(rows, "state", "objects-directory",
+		ok ? HEALTH_OK : HEALTH_MISSING, ok ? "0700" : "not there", mend);
+	if (!ok)
+		json_object_set_new(row, "fixable", json_true());
 }
 
 /* SQLite writes beside its file, also to read. */
@@ -55,7 +82,7 @@ static void check_writable(const char *dir, json_t *rows)
 			  "--state DIR"
 			: "chown %2$ld '%1$s'",
 		dir, (long)geteuid());
-	health_add(rows, "state", "state-writable", false, true, strerror(errno), mend);
+	health_add(rows, "state", "state-writable", HEALTH_BROKEN, strerror(errno), mend);
 }
 
 /* SQLite writes to these too, also to read; what is there of them is the state's own. */
@@ -75,7 +102,10 @@ static void check_beside(const char *dir, bool fix, json_t *rows, json_t *fixed)
 		snprintf(is, sizeof is, "%04o, owner %ld", ok ? 0600u : st.st_mode & 07777u,
 			(long)st.st_uid);
 		snprintf(mend, sizeof mend, "chmod 600 '%s'", path);
-		health_add(rows, "state", names[i], ok, true, is, mend);
+		json_t *row = health_add(
+			rows, "state", names[i], ok ? HEALTH_OK : HEALTH_BROKEN, is, mend);
+		if (!ok)
+			say_fixable(row, &st);
 	}
 }
 
@@ -87,7 +117,7 @@ static void check_files(const char *dir, bool fix, json_t *rows, json_t *fixed)
 	if (db)
 		check_mode(db, "state-file", 0600, fix, rows, fixed);
 	if (objects)
-		check_mode(objects, "objects-directory", 0700, fix, rows, fixed);
+		check_objects_directory(objects, fix, rows, fixed);
 }
 
 static void check_database(struct state *st, json_t *rows)
@@ -96,30 +126,47 @@ static void check_database(struct state *st, json_t *rows)
 	char is[64];
 	int64_t n = 0;
 	bool ok = state_check(st, &e) == 0;
-	health_add(rows, "state", "integrity", ok, true, ok ? "sound" : e.msg,
+	health_add(rows, "state", "integrity", ok ? HEALTH_OK : HEALTH_BROKEN, ok ? "sound" : e.msg,
 		"evctl-state restore BACKUP");
 	err_clear(&e);
 	ok = audit_verify(st, &n, &e) == 0;
 	snprintf(is, sizeof is, "%lld rows, unbroken", (long long)n);
-	health_add(rows, "state", "audit-chain", ok, true, ok ? is : e.msg,
+	health_add(rows, "state", "audit-chain", ok ? HEALTH_OK : HEALTH_BROKEN, ok ? is : e.msg,
 		"compare with a backup: evctl-state restore BACKUP");
 }
 
 /* A key that others could read is closed to them, and the advice to change it stays. */
+static bool is_open_key(const struct state *st, struct stat *k)
+{
+	const char *path = st->key_from;
+	return path && path[0] == '/' && stat(path, k) == 0 && S_ISREG(k->st_mode) &&
+	       (k->st_mode & 0077);
+}
+
 static bool close_key(struct state *st, json_t *fixed)
 {
 	struct stat k;
-	const char *path = st->key_from;
-	if (!path || path[0] != '/' || stat(path, &k) < 0 || !S_ISREG(k.st_mode) ||
-		k.st_uid != geteuid() || !(k.st_mode & 0077) || chmod(path, 0600) < 0)
+	if (!is_open_key(st, &k) || k.st_uid != geteuid() || chmod(st->key_from, 0600) < 0)
 		return false;
 	say_fixed(fixed, "private-key (others could read it: evctl-state rekey makes a new one)");
 	return true;
 }
 
+static enum health judge_key(const struct state *st, bool ok)
+{
+	struct stat k;
+	if (ok)
+		return HEALTH_OK;
+	if (is_open_key(st, &k))
+		return HEALTH_EXPOSED;
+	return st->key_from && st->key_from[0] == '/' && file_exists(st->key_from) ? HEALTH_BROKEN
+										   : HEALTH_MISSING;
+}
+
 static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)
 {
 	struct err e = {0}, none = {0};
+	struct stat k;
 	bool ok = state_unlock(st, &e) == 0;
 	if (!ok && fix && close_key(st, fixed)) {
 		err_clear(&e);
@@ -127,12 +174,15 @@ static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)
 	}
 	/* A wrapped key cannot be tried without its passphrase; that it is wrapped is fine. */
 	bool wrapped = !ok && st->place.pass_fd < 0 && st->key_from &&
-		       keyfile_is_wrapped(st->key_from, &none) == 1;
-	health_add(rows, "state", "private-key", ok || wrapped, true,
+		       keyfile_is_wrapped(st->key_from, &none) == 1 && !is_open_key(st, &k);
+	enum health level = judge_key(st, ok || wrapped);
+	json_t *row = health_add(rows, "state", "private-key", level,
 		ok	  ? st->key_from
 		: wrapped ? "wrapped by a passphrase"
 			  : e.msg,
 		e.hint[0] ? e.hint : "give --key-file FILE");
+	if (level == HEALTH_EXPOSED && is_open_key(st, &k) && k.st_uid == geteuid())
+		json_object_set_new(row, "fixable", json_true());
 }
 
 static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixed)
@@ -144,10 +194,13 @@ static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixe
 		say_fixed(fixed, "orphan-objects");
 	int64_t orphans = objects_orphans(st), missing = objects_missing(st, run);
 	snprintf(is, sizeof is, "%lld", (long long)orphans);
-	health_add(rows, "state", "orphan-objects", orphans == 0, false, is, "evctl doctor --fix");
+	json_t *row = health_wanted(
+		rows, "state", "orphan-objects", orphans == 0, is, "evctl doctor --fix");
+	if (orphans)
+		json_object_set_new(row, "fixable", json_true());
 	snprintf(is, sizeof is, "%lld", (long long)missing);
 	snprintf(mend, sizeof mend, "evctl-state restore BACKUP, or evctl-artifact rm %s", run);
-	health_add(rows, "state", "missing-objects", missing == 0, true, is, mend);
+	health_add(rows, "state", "missing-objects", missing ? HEALTH_BROKEN : HEALTH_OK, is, mend);
 }
 
 /* SQLite's locks and shared memory are the kernel's: two kernels over one file damage it. */
@@ -157,7 +210,7 @@ static void check_network(const char *dir, json_t *rows)
 	char is[64];
 	snprintf(is, sizeof is, "the state is on a network file system (%s)", kind ? kind : "");
 	if (kind)
-		health_add(rows, "state", "local-disk", false, false, is,
+		health_add(rows, "state", "local-disk", HEALTH_WEAKER, is,
 			"move it to a disk of this machine; never share it between machines");
 }
 
@@ -170,7 +223,7 @@ static void check_locked(json_t *rows)
 	if (p == MAP_FAILED)
 		return;
 	bool ok = mlock(p, (size_t)page) == 0;
-	health_add(rows, "machine", "locked-memory", ok, false,
+	health_wanted(rows, "machine", "locked-memory", ok,
 		ok ? "keys stay out of swap"
 		   : "keys cannot be locked in memory, and may get to swap",
 		"raise it: ulimit -l 1024");
@@ -182,7 +235,8 @@ static void check_clock(struct state *st, json_t *rows)
 	int64_t last = st ? audit_last(st) : 0, now = clock_real_ms();
 	char is[24];
 	bool ok = now > YEAR_2024_MS && now + 60000 >= last;
-	health_add(rows, "machine", "clock", ok, true, clock_text(now, is, sizeof is),
+	health_add(rows, "machine", "clock", ok ? HEALTH_OK : HEALTH_BROKEN,
+		clock_text(now, is, sizeof is),
 		"set the clock: certificates are judged by it (timedatectl set-ntp true)");
 }
 
@@ -195,8 +249,18 @@ static void check_disk(const char *dir, json_t *rows)
 	uint64_t free_bytes = (uint64_t)v.f_bavail * v.f_frsize;
 	bool inodes = v.f_files == 0 || v.f_favail > 1000;
 	snprintf(is, sizeof is, "%llu MB free", (unsigned long long)(free_bytes / 1000000));
-	health_add(rows, "machine", "disk-space", free_bytes >= LEAST_FREE_BYTES && inodes, true,
-		is, "make room: evctl-artifact gc --older 30, evctl-log gc --older 30");
+	bool enough = free_bytes >= LEAST_FREE_BYTES && inodes;
+	health_add(rows, "machine", "disk-space", enough ? HEALTH_OK : HEALTH_BROKEN, is,
+		"make room: evctl-artifact gc --older 30, evctl-log gc --older 30");
+}
+
+/* Sessions and runs whose process is gone without a word. */
+static void end_dead(struct state *st, json_t *fixed)
+{
+	struct err none = {0};
+	size_t n = session_dead(st);
+	if (session_sweep(st, &none) == 0 && n > 0)
+		say_fixed(fixed, "gone-runs");
 }
 
 int health_state(
@@ -209,7 +273,7 @@ int health_state(
 		return -1;
 	check_locked(rows);
 	if (!file_exists(db)) {
-		health_add(rows, "state", "state-file", true, false, "none yet: evctl init", "");
+		health_add(rows, "state", "state-file", HEALTH_OK, "none yet: evctl init", "");
 		check_clock(NULL, rows);
 		return 0;
 	}
@@ -220,13 +284,13 @@ int health_state(
 	struct err why = {0};
 	if (state_open(&st, place, fix ? STATE_WRITE : STATE_READ, &why) < 0) {
 		bool here = strcmp(why.hint, "evctl doctor") == 0;
-		health_add(rows, "state", "open", false, true, why.msg,
+		health_add(rows, "state", "open", HEALTH_BROKEN, why.msg,
 			here ? "see state-writable and state-file" : why.hint);
 		check_disk(dir, rows);
 		return 0;
 	}
-	if (fix && session_sweep(&st, &why) < 0)
-		err_clear(&why);
+	if (fix)
+		end_dead(&st, fixed);
 	check_database(&st, rows);
 	check_key(&st, fix, rows, fixed);
 	check_objects(&st, fix, rows, fixed);

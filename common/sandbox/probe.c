@@ -132,6 +132,7 @@ static void probe_bwrap(struct sandbox_probe *p)
 	bwrap_version(version, sizeof version);
 	sscanf(version, "%d.%d", &major, &minor);
 	found(it, "%s", version[0] ? version : "not found at " PLAN_BWRAP);
+	it->gone = !version[0];
 	judge(it, major > 0 || minor >= 5, "apt-get install bubblewrap (0.5 or newer)");
 }
 
@@ -146,6 +147,7 @@ static void probe_python(struct sandbox_probe *p, const char *share_dir)
 	char version[16];
 	if (mounts_find(&m, NULL, &e) < 0) {
 		found(it, "%s", e.msg);
+		it->gone = true;
 		return judge(it, false, "apt-get install python3");
 	}
 	STR_AUTO facts = path_join(share_dir, "cell/python");
@@ -164,6 +166,7 @@ static void probe_cell(struct sandbox_probe *p, const char *share_dir)
 	STR_AUTO fonts = path_join(share_dir, "cell/matplotlib");
 	bool ok = cell && file_exists(cell);
 	found(it, "%s", cell ? cell : "");
+	it->gone = !ok;
 	judge(it, ok, "install evctl again: make install");
 	it = add(p, "font-list", PROBE_WANTED);
 	DIR *d = fonts ? opendir(fonts) : NULL;

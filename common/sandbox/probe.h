@@ -18,6 +18,7 @@ struct probe_item {
 	const char *name; /* "user-namespaces", "bubblewrap", "cgroup", ...; static */
 	enum probe_need need;
 	bool ok;
+	bool gone;	/* not there at all, as against there and unfit */
 	char is[256];	/* what was found: "0.8.0", "v1, memory and pids" */
 	char mend[512]; /* what to do; "" when ok */
 };

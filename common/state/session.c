@@ -189,3 +189,12 @@ int session_sweep(struct state *st, struct err *e)
 	}
 	return run_sweep(st, e);
 }
+
+size_t session_dead(struct state *st)
+{
+	STRV_AUTO ids = {0};
+	struct err none = {0};
+	bool told = owners_dead(st->db, "session", &ids, &none) == 0 &&
+		    owners_dead(st->db, "run", &ids, &none) == 0;
+	return told ? ids.n : 0;
+}

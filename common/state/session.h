@@ -36,5 +36,7 @@ int session_dir(const struct state *st, struct err *e);
  * run_sweep(). Every program that shows or uses runs begins with this.
  */
 int session_sweep(struct state *st, struct err *e);
+/* How many sessions and runs that would end; 0 where that cannot be told. */
+size_t session_dead(struct state *st);
 
 #endif
