@@ -39,8 +39,8 @@
 /* Of what is kept. */
 #define LIMIT_VALUE_KIB 64 /* of a credential */
 #define LIMIT_CA_MIB 1
-#define LIMIT_EXPERT_FILES 2000
-#define LIMIT_EXPERT_MB 50
+#define LIMIT_EXPERT_FILES 5000
+#define LIMIT_EXPERT_MB 100
 
 /* Of a batch. */
 #define LIMIT_JOBS 1000 /* sandboxes at once */

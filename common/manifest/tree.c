@@ -1,6 +1,7 @@
 #include "manifest/tree.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/grow.h"
 #include "base/limits.h"
 #include "manifest/derive.h"
@@ -18,6 +19,7 @@
 
 /* Entries looked at, ignored ones too: a directory of a million names must not take for ever. */
 #define TREE_MAX_ENTRIES 200000
+#define LARGEST_SHOWN 3
 
 void tree_free(struct tree *t)
 {
@@ -29,8 +31,13 @@ void tree_free(struct tree *t)
 	*t = (struct tree){0};
 }
 
+/* A limit that is passed: from then on nothing is read, so that all can be counted. */
+enum tree_over { TREE_WITHIN, TREE_TOO_MANY, TREE_TOO_LARGE };
+
 struct tree_walk {
 	struct tree *tree;
+	enum tree_over over;
+	json_t *bytes, *files; /* of each place, {"vendor/boto3/": N} */
 	size_t room;
 	int root;
 	const char *dir; /* for messages */
@@ -60,11 +67,76 @@ static int refuse_with_ignore(const struct tree_walk *w, const char *path, const
 		text_shown(path, shown));
 }
 
-static int refuse_size(const struct tree_walk *w)
+/* Where a file counts: the directory that it is in, as far as two deep; at the top, itself. */
+static char *place_of(const char *path)
 {
-	err_set(w->e, ERR_USAGE,
-		"too large: the files of '%s' are more than " LIMIT_TEXT(LIMIT_EXPERT_MB) " MB",
-		w->dir);
+	const char *end = strchr(path, '/');
+	const char *next = end ? strchr(end + 1, '/') : NULL;
+	if (next)
+		end = next;
+	return end ? strndup(path, (size_t)(end - path) + 1) : strdup(path);
+}
+
+static void add_to(json_t *counts, const char *place, json_int_t n)
+{
+	json_object_set_new(counts, place, json_integer(json_int_of(counts, place) + n));
+}
+
+static void count_file(struct tree_walk *w, const char *path, off_t size)
+{
+	STR_AUTO place = place_of(path);
+	if (!place)
+		return;
+	add_to(w->bytes, place, (json_int_t)size);
+	add_to(w->files, place, 1);
+}
+
+/* The largest, of equals the first by name, which is taken out. */
+static const char *take_largest(json_t *counts, char *name, size_t size, json_int_t *n)
+{
+	const char *key, *best = NULL;
+	json_t *v;
+	*n = 0;
+	json_object_foreach (counts, key, v)
+		if (!best || json_integer_value(v) > *n ||
+			(json_integer_value(v) == *n && strcmp(key, best) < 0)) {
+			best = key;
+			*n = json_integer_value(v);
+		}
+	snprintf(name, size, "%s", best ? best : "");
+	json_object_del(counts, name);
+	return best ? name : NULL;
+}
+
+static void add_largest(const struct tree_walk *w, struct buf *b)
+{
+	bool many = w->over == TREE_TOO_MANY;
+	char name[600], shown[TEXT_SHOWN_MAX];
+	json_int_t n;
+	for (int i = 0; i < LARGEST_SHOWN &&
+			take_largest(many ? w->files : w->bytes, name, sizeof name, &n);
+		i++) {
+		buf_addf(b, "%s%s ", i ? ", " : "; most of it: ", text_shown(name, shown));
+		if (many)
+			buf_addf(b, "%lld file%s", (long long)n, n == 1 ? "" : "s");
+		else
+			buf_addf(b, "%.1f MB", (double)n / 1e6);
+	}
+}
+
+static int refuse_over(const struct tree_walk *w)
+{
+	BUF_AUTO largest = {0};
+	add_largest(w, &largest);
+	if (w->over == TREE_TOO_MANY)
+		err_set(w->e, ERR_USAGE,
+			"too many files: '%s' has more than " LIMIT_TEXT(LIMIT_EXPERT_FILES) "%s",
+			w->dir, buf_str(&largest));
+	else
+		err_set(w->e, ERR_USAGE,
+			"too large: the files of '%s' are more than " LIMIT_TEXT(
+				LIMIT_EXPERT_MB) " MB%s",
+			w->dir, buf_str(&largest));
 	return err_hint(
 		w->e, "list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
 }
@@ -113,13 +185,17 @@ static int read_bytes(
 {
 	size_t left = MB(LIMIT_EXPERT_MB) - w->tree->bytes;
 	BUF_AUTO b = {.limit = left + 1};
-	if (size > (off_t)left)
-		return refuse_size(w);
+	if (size > (off_t)left) {
+		w->over = TREE_TOO_LARGE;
+		return 0;
+	}
 	buf_reserve(&b, (size_t)size + 1);
 	if (fd_read_all(fd, &b) < 0 && !b.failed)
 		return cannot_read(w, path);
-	if (b.failed || b.len > left)
-		return refuse_size(w);
+	if (b.failed || b.len > left) {
+		w->over = TREE_TOO_LARGE;
+		return 0;
+	}
 	f->n = b.len;
 	f->data = b.len ? buf_detach(&b) : strdup("");
 	w->tree->bytes += f->n;
@@ -142,18 +218,18 @@ static int load_fd(struct tree_walk *w, int fd, const char *path, const char *li
 		return refuse_with_ignore(w, path, "link to a directory");
 	if (!S_ISREG(st.st_mode))
 		return refuse_with_ignore(w, path, "not a regular file");
-	if (w->tree->n == LIMIT_EXPERT_FILES) {
-		err_set(w->e, ERR_USAGE,
-			"too many files: '%s' has more than " LIMIT_TEXT(LIMIT_EXPERT_FILES),
-			w->dir);
-		return err_hint(w->e,
-			"list what the tools don't need in " MANIFEST_FILE ": ignore: [data/]");
-	}
+	count_file(w, path, st.st_size);
+	if (!w->over && w->tree->n == LIMIT_EXPERT_FILES)
+		w->over = TREE_TOO_MANY;
+	if (w->over)
+		return 0;
 	struct tree_file *f = new_file(w, path);
 	if (!f)
 		return no_memory(w);
 	if (read_bytes(w, fd, path, st.st_size, f) < 0)
 		return -1;
+	if (w->over)
+		return 0;
 	f->why = secretish_why(last_part(path), f->data, f->n);
 	if (!f->why && link_name)
 		f->why = secretish_why(last_part(link_name), f->data, f->n);
@@ -276,6 +352,8 @@ int tree_load(struct tree *t, int dirfd, const char *dir_for_messages, const str
 {
 	struct tree_walk w = {
 		.tree = t, .root = dirfd, .dir = dir_for_messages, .ignore = ignore, .e = e};
+	JSON_AUTO bytes = w.bytes = json_object();
+	JSON_AUTO files = w.files = json_object();
 	int rc = walk_dir(&w, "");
 	while (rc == 0 && w.todo.n && !w.todo.failed) {
 		char *path = w.todo.v[--w.todo.n];
@@ -285,6 +363,8 @@ int tree_load(struct tree *t, int dirfd, const char *dir_for_messages, const str
 	}
 	if (rc == 0 && w.todo.failed)
 		rc = no_memory(&w);
+	if (rc == 0 && w.over)
+		rc = refuse_over(&w);
 	strv_free(&w.todo);
 	if (rc < 0)
 		tree_free(t);

@@ -2,6 +2,7 @@
 """Publishing: what is frozen, what stays live, what a buyer sees."""
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -168,6 +169,20 @@ with T() as t:
     t.ok(r.code == 0 and r.json["version"] is None and "not published" in r.err,
          "unpublished: the draft's listing, with a note", r)
 
+    # -- no internal address, whoever is told what a version may reach
+    t.good("evctl-host", "add", "lab.example:8443", "--connect-to", "10.7.6.5:8443", "--allow-private")
+    t.good("evctl-conn", "add", "inner", "--host", "inner.example", "--env", "INNER", "--auth", "bearer", "--no-key",
+           "--connect-to", "[fd00::7]:8443", "--allow-private")
+    t.good("evctl-expert", "attach", "crm-helper", "lab.example:8443")
+    t.good("evctl-conn", "grant", "inner", "crm-helper", "--payer", "buyer")
+    t.good("evctl-expert", "publish", "crm-helper")
+    for args in ((), ("--markdown",), ("-o", "json")):
+        r = t.run("evctl-expert", "listing", "crm-helper", *args)
+        t.ok(r.code == 0 and "connect-to" in r.out and "lab.example:8443" in r.out and "inner.example" in r.out and
+             "10.7.6.5" not in r.out and "fd00" not in r.out, f"listing {' '.join(args)}: flagged, and no address in it", r)
+    t.ok("10.7.6.5" in t.run("evctl-host", "show", "lab.example:8443").out, "control: the owner sees it")
+    t.good("evctl-conn", "revoke", "inner", "crm-helper")
+
     # -- at once
     last = t.run("evctl-expert", "versions", "crm-helper", "-o", "json").json[0]["version"]
     four = [subprocess.Popen([BIN / "evctl-expert", "publish", "crm-helper", "-o", "json"], env=t.env,
@@ -179,9 +194,20 @@ with T() as t:
     (src / "blob.bin").write_bytes(os.urandom(20_000_000))
     r = t.run("evctl-expert", "publish", "crm-helper")
     t.ok(r.code == 0, "20 MB of code", r)
-    (src / "blob.bin").write_bytes(b"x" * 50_000_001)
-    t.fails(2, "over 50 MB", "evctl-expert", "publish", "crm-helper", says="50 MB", hint=False)
     (src / "blob.bin").unlink()
+    (src / "vendor" / "deep" / "er").mkdir(parents=True)
+    (src / "data").mkdir()
+    (src / "vendor" / "deep" / "er" / "a").write_bytes(b"x" * 60_000_000)
+    (src / "data" / "b").write_bytes(b"x" * 41_000_000)
+    t.fails(2, "over 100 MB: what is largest", "evctl-expert", "publish", "crm-helper", hint="list what",
+            says="more than 100 MB; most of it: vendor/deep/ 60.0 MB, data/ 41.0 MB, ")
+    (src / "data" / "b").unlink()
+    for i in range(5000):
+        (src / "data" / str(i)).write_text("")
+    t.fails(2, "over 5,000 files: where they are", "evctl-expert", "publish", "crm-helper", hint="list what",
+            says="more than 5000; most of it: data/ 5000 files, ")
+    shutil.rmtree(src / "data")
+    shutil.rmtree(src / "vendor")
     t.good("evctl-expert", "rm", "crm-helper", "--yes")
     with sqlite3.connect(t.home / "state.db") as db:
         n = db.execute("SELECT (SELECT count(*) FROM snapshots) + (SELECT count(*) FROM "

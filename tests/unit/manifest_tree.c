@@ -277,28 +277,30 @@ static void check_limits(struct tap *tap)
 	struct err e = {0}, e2 = {0}, e3 = {0}, e4 = {0};
 	TREE_AUTO t = {0};
 	scratch_new(&s);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < LIMIT_EXPERT_FILES; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "d%d/f%d", i % 7, i);
 		put(&s, name, "");
 	}
-	ok(tap, load(&s, &t, NULL, &e) == 0 && t.n == 2000, "2,000 files: %s", e.msg);
+	ok(tap, load(&s, &t, NULL, &e) == 0 && t.n == 5000, "5,000 files: %s", e.msg);
 	tree_free(&t);
 	put(&s, "one-more", "");
 	load(&s, &t, NULL, &e2);
-	says(tap, &e2, ERR_USAGE, "too many files: 'e' has more than 2000", "ignore: [data/]",
-		"and one");
+	says(tap, &e2, ERR_USAGE,
+		"too many files: 'e' has more than 5000; most of it: d0/ 715 files, d1/ 715 files",
+		"ignore: [data/]", "and one");
 	ok(tap, t.n == 0 && !t.files, "nothing is left behind");
 	unlinkat(s.at, "one-more", 0);
 	unlinkat(s.at, "d0/f0", 0);
 	char *big = calloc(1, MB(LIMIT_EXPERT_MB));
 	put_bytes(&s, "big", big, MB(LIMIT_EXPERT_MB));
-	ok(tap, load(&s, &t, NULL, &e3) == 0 && t.bytes == 50000000, "50 MB: %s", e3.msg);
+	ok(tap, load(&s, &t, NULL, &e3) == 0 && t.bytes == 100000000, "100 MB: %s", e3.msg);
 	tree_free(&t);
 	put(&s, "d1/f1", "x");
 	load(&s, &t, NULL, &e4);
-	says(tap, &e4, ERR_USAGE, "too large: the files of 'e' are more than 50 MB", "ignore",
-		"and 1");
+	says(tap, &e4, ERR_USAGE,
+		"too large: the files of 'e' are more than 100 MB; most of it: big 100.0 MB",
+		"ignore", "and 1");
 	free(big);
 }
 
