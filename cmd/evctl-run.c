@@ -24,7 +24,7 @@ struct run_order {
 	const char *input, *input_file, *calls, *buyer, *session, *outputs;
 	struct strv args;
 	int version, timeout, jobs;
-	bool draft, debug, examples;
+	bool draft, debug, examples, overwrite;
 };
 
 /* What only the examples' report can be written as. */
@@ -145,6 +145,24 @@ static void print_text(const struct invocation *in, const struct run_outcome *o)
 	}
 	for (size_t i = 0; i < o->nwithheld; i++)
 		say_note(in, "%s withheld: %s", o->withheld[i].name, o->withheld[i].why);
+	if (o->strays.len && !o->nfiles && !o->nwithheld && !given->buyer)
+		say_note(in, "no artifact, as these were written outside outputs/: %s",
+			buf_str(&o->strays));
+}
+
+static bool may_overwrite(const struct invocation *in)
+{
+	const struct run_order *o = in->options;
+	return o->overwrite || in->common.yes;
+}
+
+/* The run is as good as it was: what could not be copied is still there to be got. */
+static void copy_outputs(const struct invocation *in, const struct run_outcome *out)
+{
+	const struct run_order *o = in->options;
+	struct err e = {0};
+	if (o->outputs && deliver_files(o->outputs, out, may_overwrite(in), &e) < 0)
+		say_warn(in, "%s; to get them: evctl-artifact get %s --to DIR", e.msg, out->id);
 }
 
 /* Whoever has it run in a loop, by a shell, means the loop by Ctrl-C too. */
@@ -165,8 +183,7 @@ static int report(struct invocation *in, const struct run_outcome *o, struct err
 	const struct run_order *given = in->options;
 	in->exit_code = asked_code(o);
 	note_signal(in, o->signal);
-	if (given->outputs && deliver_files(given->outputs, o, in->common.yes, e) < 0)
-		return -1;
+	copy_outputs(in, o);
 	return in->output == OUTPUT_JSON ? 0 : asked_failure(o, given->buyer, e);
 }
 
@@ -214,7 +231,6 @@ static int run_one(struct invocation *in, struct runner *r, struct err *e)
 static int one_line(struct invocation *in, struct runner *r, const struct run_request *like,
 	const char *line, size_t n)
 {
-	const struct run_order *o = in->options;
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
 	JSON_AUTO asked = NULL;
@@ -229,10 +245,8 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	print_envelope(&out);
 	note_signal(in, out.signal);
 	int code = asked_code(&out);
-	if (!o->outputs || deliver_files(o->outputs, &out, in->common.yes, &e) == 0)
-		return code;
-	say_warn(in, "run %s: %s", out.id, e.msg);
-	return code ? code : ERR_EXIT_CODE(e.code);
+	copy_outputs(in, &out);
+	return code;
 }
 
 static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct err *e)
@@ -301,11 +315,6 @@ static int run_examples(struct invocation *in, struct runner *r, struct err *e)
 
 /* ---- many calls in many sandboxes ---------------------------------------------------------- */
 
-struct spread {
-	const struct invocation *in;
-	int bad; /* the code of the first artifact that could not be copied */
-};
-
 static bool spread_line(void *ctx, const char *line, size_t n)
 {
 	(void)ctx;
@@ -315,31 +324,23 @@ static bool spread_line(void *ctx, const char *line, size_t n)
 
 static void spread_run(void *ctx, const struct run_outcome *out)
 {
-	struct spread *s = ctx;
-	const struct run_order *o = s->in->options;
-	struct err e = {0};
-	if (!o->outputs || deliver_files(o->outputs, out, s->in->common.yes, &e) == 0)
-		return;
-	say_warn(s->in, "run %s: %s", out->id, e.msg);
-	if (!s->bad)
-		s->bad = ERR_EXIT_CODE(e.code);
+	copy_outputs(ctx, out);
 }
 
 static void spread_note(void *ctx, const char *text)
 {
-	say_note(((struct spread *)ctx)->in, "%s", text);
+	say_note(ctx, "%s", text);
 }
 
 static int run_spread(
 	struct invocation *in, struct state *st, const struct run_who *who, struct err *e)
 {
 	const struct run_order *o = in->options;
-	struct spread s = {.in = in};
 	int sig = 0;
 	const struct batch_hooks h = {.line = spread_line,
 		.run = spread_run,
 		.note = spread_note,
-		.ctx = &s,
+		.ctx = in,
 		.signal = &sig};
 	struct batch_order order = {.expert = who->expert,
 		.buyer = who->buyer,
@@ -353,6 +354,8 @@ static int run_spread(
 		.plain = true};
 	char id[17];
 	int code = 0;
+	if (o->outputs && deliver_ready(o->outputs, may_overwrite(in), e) < 0)
+		return -1;
 	order.calls = cli_open(o->calls, e);
 	int r = order.calls ? batch_prepare(st, &order, id, e) : -1;
 	if (order.calls)
@@ -366,7 +369,7 @@ static int run_spread(
 		batch_cancel(st, id, &quiet);
 	if (batch_forget(st, id, r < 0 ? &quiet : e) < 0)
 		r = -1;
-	in->exit_code = code ? code : s.bad;
+	in->exit_code = code;
 	note_signal(in, sig);
 	return r == 0 && in->dies_by ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
@@ -390,9 +393,8 @@ static int run(struct invocation *in, struct err *e)
 	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
 		say_note(in, "'%s' was never published: this runs its draft", who.expert);
 	/* Seen before the run: what it made would be kept, but not where it was asked for. */
-	FD_AUTO outputs = o->outputs ? deliver_dir(o->outputs, true, e) : -1;
 	int done = -1;
-	if (outputs >= 0 || !o->outputs)
+	if (!o->outputs || deliver_ready(o->outputs, may_overwrite(in), e) == 0)
 		done = o->examples ? run_examples(in, r, e)
 		       : who.warm  ? run_calls(in, r, e)
 				   : run_one(in, r, e);
@@ -421,8 +423,10 @@ static const struct option_spec options[] = {
 		EXPERT_DEFAULT, 1, EXPERT_VERSION_MAX, .kind = NAME_VERSION),
 	OPT_INT(struct run_order, timeout, "timeout", "S",
 		"at most so many seconds (and the tool's own)", 0, 1, LIMIT_CALL_S),
-	OPT_STR(struct run_order, outputs, "outputs", "DIR", "copy the artifacts there too",
-		.kind = NAME_DIR),
+	OPT_STR(struct run_order, outputs, "outputs", "DIR",
+		"copy the artifacts there too, where nothing is yet", .kind = NAME_DIR),
+	OPT_FLAG(struct run_order, overwrite, "overwrite",
+		"with --outputs: DIR may hold files; those of the same names are replaced"),
 	OPT_FLAG(struct run_order, examples, "examples",
 		"run the examples in expert.yaml, of TOOL or of all; 7 where one fails"),
 	OPT_FLAG(struct run_order, debug, "debug", "show the log as it comes (drafts only)"),

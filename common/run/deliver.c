@@ -1,6 +1,7 @@
 #include "run/deliver.h"
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -73,6 +74,42 @@ int deliver_file(int dir, const char *name, const void *p, size_t n, bool overwr
 		return err_errno(e, ERR_FAIL, "cannot write '%s'", name);
 	err_set(e, ERR_CONFLICT, "'%s' exists already", name);
 	return err_hint(e, "add --yes to overwrite it");
+}
+
+int deliver_check(int dir, const char *name, struct err *e)
+{
+	FD_AUTO there = fd_open_beneath(dir, name, O_PATH | O_NOFOLLOW, BENEATH_PLAIN);
+	if (there < 0)
+		return 0;
+	err_set(e, ERR_CONFLICT, "'%s' exists already", name);
+	return err_hint(e, "add --yes to overwrite it");
+}
+
+static bool holds_anything(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	bool any = false;
+	for (struct dirent *de; d && !any && (de = readdir(d));)
+		any = strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0;
+	if (d)
+		closedir(d);
+	else
+		fd_close(&fd);
+	return any;
+}
+
+int deliver_ready(const char *path, bool overwrite, struct err *e)
+{
+	FD_AUTO dir = deliver_dir(path, true, e);
+	if (dir < 0)
+		return -1;
+	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return err_errno(e, ERR_FAIL, "cannot write to the directory '%s'", path);
+	if (overwrite || !holds_anything(dir))
+		return 0;
+	err_set(e, ERR_CONFLICT, "the directory '%s' is not empty", path);
+	return err_hint(e, "give another one, or add --overwrite");
 }
 
 int deliver_files(const char *dir, const struct run_outcome *o, bool overwrite, struct err *e)

@@ -11,6 +11,7 @@
 
 void run_outcome_free(struct run_outcome *o)
 {
+	buf_free(&o->strays);
 	if (o->result.data)
 		explicit_bzero(o->result.data, o->result.len);
 	buf_free(&o->result);
@@ -348,6 +349,11 @@ static void tell(struct going *g, struct yield *y)
 	 * code is. */
 	if (!good && g->r->buyer)
 		return;
+	if (!g->r->buyer) {
+		guard_scrub(&g->guard, g->reply.result.strays.data, g->reply.result.strays.len);
+		o->strays = g->reply.result.strays;
+		g->reply.result.strays = (struct buf){0};
+	}
 	o->withheld = y->withheld;
 	o->nwithheld = y->nwithheld;
 	y->withheld = NULL;

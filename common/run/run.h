@@ -72,6 +72,7 @@ struct run_outcome {
 	size_t nfiles;
 	struct run_withheld *withheld; /* owned strings */
 	size_t nwithheld;
+	struct buf strays;   /* as in struct sandbox_result; none for a buyer */
 	struct strv missing; /* of RUN_MISSING_KEY: the keys to supply */
 	bool cancelled;	     /* by a signal; the status is RUN_FAILED */
 	int signal;	     /* which */

@@ -26,8 +26,10 @@ const struct fields wire_reply = FIELDS('R', 1, FIELD_NUMBER(struct room_reply, 
 	FIELD_FLAG(struct room_reply, result.log_truncated),
 	FIELD_NUMBER(struct room_reply, result.ms),
 	FIELD_NUMBER(struct room_reply, result.start_ms),
-	FIELD_NUMBER(struct room_reply, result.scratch), FIELD_FLAG(struct room_reply, gate_lost),
-	FIELD_CHARS(struct room_reply, bounds), FIELD_NUMBER(struct room_reply, ready_ms),
+	FIELD_NUMBER(struct room_reply, result.scratch),
+	FIELD_BUF(struct room_reply, result.strays, TEXT_MAX),
+	FIELD_FLAG(struct room_reply, gate_lost), FIELD_CHARS(struct room_reply, bounds),
+	FIELD_NUMBER(struct room_reply, ready_ms),
 	FIELD_PART(struct room_reply, report, &gate_report_fields));
 
 const struct fields wire_error = FIELDS('E', 1, FIELD_NUMBER(struct err, code),

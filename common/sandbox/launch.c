@@ -70,9 +70,9 @@ enum step {
 };
 
 /* What the supervisor fills, empties or reads. */
-#define STAGE_FDS 4
+#define STAGE_FDS 5
 static const char *const stage_dirs[STAGE_FDS] = {
-	".", "work/scratch/outputs", "work/tmp", "work/shm"};
+	".", "work/scratch/outputs", "work/tmp", "work/shm", "work/scratch"};
 
 struct report {
 	enum step step;
@@ -746,7 +746,7 @@ static int read_report(struct launch *l, struct report *r, int *fds, size_t *nfd
 static int take_stage(struct launch *l, struct err *e)
 {
 	struct report r;
-	int fds[STAGE_FDS] = {-1, -1, -1, -1};
+	int fds[STAGE_FDS] = {-1, -1, -1, -1, -1};
 	size_t n = STAGE_FDS;
 	if (read_report(l, &r, fds, &n, e) < 0)
 		return -1;
@@ -754,6 +754,7 @@ static int take_stage(struct launch *l, struct err *e)
 	l->outputs = fds[1];
 	l->tmp = fds[2];
 	l->shm = fds[3];
+	l->scratch = fds[4];
 	return n == STAGE_FDS
 		       ? 0
 		       : err_set(e, ERR_SANDBOX, "the sandbox's helper sent an unexpected message");
@@ -948,6 +949,7 @@ void launch_close(struct launch *l)
 	fd_close(&l->outputs);
 	fd_close(&l->tmp);
 	fd_close(&l->shm);
+	fd_close(&l->scratch);
 	fd_close(&l->sockets[0]);
 	fd_close(&l->sockets[1]);
 }

@@ -38,7 +38,7 @@ struct launch {
 	int go;	   /* the helper waits at the other end; closing it ends the helper */
 	uid_t uid; /* the host's uid of everything inside */
 	int stage; /* a directory, bwrap's root; and in it: */
-	int outputs, tmp, shm;
+	int outputs, tmp, shm, scratch;
 	int sockets[2]; /* the counters of its network; -1: not had */
 	int listeners[LAUNCH_MAX_LISTENERS];
 	uint16_t ports[LAUNCH_MAX_LISTENERS]; /* of each listener */
@@ -57,6 +57,7 @@ struct launch {
 		.outputs = -1,      \
 		.tmp = -1,          \
 		.shm = -1,          \
+		.scratch = -1,      \
 		.sockets = {-1, -1}})
 
 /*

@@ -24,6 +24,7 @@
 
 /* bwrap, either its init or the cell's process 1, and who watches over them count too. */
 #define OWN_PROCESSES 3
+#define CLOCK_COARSE_MS 20 /* a file's time may be that much behind */
 /* Past a call's time, for what this process does then itself if nobody has stopped it. */
 #define WATCH_SLACK_MS 6000
 /*
@@ -270,7 +271,8 @@ static void kill_all(struct sandbox *sb)
 }
 
 /* Ends the call for good, however it stands. */
-static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
+static void finish(struct sandbox *sb, struct intake *in, enum control_end end, int64_t since_ns,
+	struct buf *strays)
 {
 	bool over = end == CONTROL_DONE && sb->control.session;
 	bool cut = end == CONTROL_DEADLINE || end == CONTROL_CANCELLED || end == CONTROL_SPENT;
@@ -281,6 +283,7 @@ static void finish(struct sandbox *sb, struct intake *in, enum control_end end)
 	control_drain(&sb->control, in);
 	if (over && !control_accepted(&sb->control, in))
 		kill_all(sb);
+	stage_strays(sb->launch.scratch, sb->launch.tmp, sb->launch.uid, since_ns, strays);
 	if (!sb->dead && stage_renew(sb->launch.tmp, sb->launch.shm, sb->launch.uid, sb->share) < 0)
 		kill_all(sb);
 }
@@ -326,7 +329,8 @@ static bool is_spent(const void *ctx)
 static int run_call(struct sandbox *sb, const struct sandbox_call *call, const struct buf *m,
 	struct intake *in, struct sandbox_result *r, struct err *e)
 {
-	int64_t begun = clock_mono_ms();
+	int64_t begun = clock_mono_ms(), since_ns;
+	since_ns = (clock_real_ms() - CLOCK_COARSE_MS) * INT64_C(1000000);
 	int timeout = call->timeout_ms > 0 ? call->timeout_ms : MS(LIMIT_CALL_S);
 	const struct spending spending = {sb, cgroup_events(&sb->cgroup)};
 	bool was_ready = sb->control.ready;
@@ -341,7 +345,7 @@ static int run_call(struct sandbox *sb, const struct sandbox_call *call, const s
 	sb->control.cancel = 0; /* neither must cut the killing short */
 	sb->control.spent = NULL;
 	bool sockets = end == CONTROL_SPENT && has_too_many_sockets(sb);
-	finish(sb, in, end);
+	finish(sb, in, end, since_ns, &r->strays);
 	launch_watch(&sb->launch, -1);
 	r->ms = (int)(clock_mono_ms() - begun);
 	r->start_ms = was_ready ? 0 : in->ready_at ? (int)(in->ready_at - begun) : r->ms;
@@ -399,6 +403,7 @@ void sandbox_result_free(struct sandbox_result *r)
 {
 	buf_free(&r->result);
 	buf_free(&r->log);
+	buf_free(&r->strays);
 	memset(r, 0, sizeof *r);
 }
 

@@ -88,6 +88,7 @@ struct sandbox_result {
 	/* Bytes of /scratch that a session's calls have left there, for good if nobody removes
 	 * them. */
 	size_t scratch;
+	struct buf strays; /* files written beside outputs/, by name, for the owner; or nothing */
 };
 
 struct sandbox;

@@ -1,4 +1,5 @@
 #include "sandbox/stage.h"
+#include "sandbox/strays.h"
 #include "base/buf.h"
 #include "base/file.h"
 
@@ -330,6 +331,16 @@ int stage_clear_scratch(int stage, uid_t uid)
 	int failed = fchmod(scratch, 0755) < 0 || clear_but_outputs(scratch) < 0;
 	end_as(old);
 	return failed ? -1 : 0;
+}
+
+void stage_strays(int scratch, int tmp, uid_t uid, int64_t since_ns, struct buf *out)
+{
+	struct strays s = {.since_ns = since_ns, .out = out};
+	struct as old = begin_as(uid);
+	strays_look(&s, scratch, "");
+	strays_look(&s, tmp, "/tmp/");
+	end_as(old);
+	strays_end(&s);
 }
 
 int stage_renew(int tmp, int shm, uid_t uid, const char *share)

@@ -5,6 +5,7 @@
 #ifndef EVCTL_SANDBOX_STAGE_H
 #define EVCTL_SANDBOX_STAGE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "sandbox/mounts.h"
 #include "sandbox/sandbox.h"
@@ -21,6 +22,9 @@ int stage_set_ca(int dir, uid_t uid, const char *pem, size_t n, struct err *e);
 int stage_empty(int outputs, uid_t uid);
 /* Removes what calls left in /scratch, but for outputs/; stage is the sandbox's own directory. */
 int stage_clear_scratch(int stage, uid_t uid);
+/* Which files a call that began then (ns) left in /scratch and /tmp, but for outputs/, as
+ * sandbox/strays.h has them; every process inside must be dead. */
+void stage_strays(int scratch, int tmp, uid_t uid, int64_t since_ns, struct buf *out);
 /* So that /tmp and /dev/shm are as they were at first; share as in struct sandbox_spec. */
 int stage_renew(int tmp, int shm, uid_t uid, const char *share);
 

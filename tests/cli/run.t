@@ -273,20 +273,26 @@ with T() as t:
     out = t.dir / "out"
     r = t.run("evctl-run", "t", "files", "--draft", "--outputs", out)
     t.ok(r.code == 0 and (out / "d/0.txt").read_bytes() == b"y" * 10, "--outputs copies them", r)
-    r = t.run("evctl-run", "t", "files", "--draft", "--outputs", out)
-    t.ok(r.code == 5 and "exists already" in r.err and r.out == "2\n",
-         "--outputs overwrites nothing", r)
-    r = t.run("evctl-run", "t", "files", "--draft", "--outputs", out, "--yes")
-    t.ok(r.code == 0, "unless told to", r)
+    runs = t.sql("SELECT count(*) FROM runs")
+    t.fails(5, "one that holds something is refused", "evctl-run", "t", "files", "--draft", "--outputs", out,
+            says="is not empty", hint="give another one, or add --overwrite")
+    t.ok(t.sql("SELECT count(*) FROM runs") == runs, "before anything runs")
+    for word in ("--overwrite", "--yes"):
+        (out / "d/0.txt").write_text("old")
+        r = t.run("evctl-run", "t", "files", "--draft", "--outputs", out, word)
+        t.ok(r.code == 0 and (out / "d/0.txt").read_bytes() == b"y" * 10, f"unless told to: {word}", r)
+    (t.dir / "empty").mkdir()
+    r = t.run("evctl-run", "t", "files", "--draft", "--outputs", t.dir / "empty")
+    t.ok(r.code == 0 and (t.dir / "empty/d/0.txt").exists(), "an empty one is taken", r)
     t.ok(t.sql("SELECT count(*) FROM artifacts WHERE fetched IS NOT NULL")[0][0] == 0,
          "and that is no fetch")
     (t.dir / "elsewhere").mkdir()
     trap = t.dir / "trap"
     trap.mkdir()
     (trap / "d").symlink_to(t.dir / "elsewhere")
-    r = t.run("evctl-run", "t", "files", "--draft", "--outputs", trap)
-    t.ok(r.code == 1 and not list((t.dir / "elsewhere").iterdir()),
-         "--outputs does not write through a link", r)
+    r = t.run("evctl-run", "t", "files", "--draft", "--outputs", trap, "--overwrite")
+    t.ok(r.code == 0 and r.out == "2\n" and "warning: " in r.err and "evctl-artifact get r" in r.err and
+         not list((t.dir / "elsewhere").iterdir()), "--outputs does not write through a link, and the run stays good", r)
 
     runs = t.sql("SELECT count(*) FROM runs")
     t.fails(1, "--outputs that is no directory", "evctl-run", "t", "files", "--draft", "--outputs", out / "d/0.txt",
@@ -352,7 +358,7 @@ with T() as t:
     t.fails(1, "--calls that is a directory", "evctl-run", "t", "--draft", "--calls", t.dir, hint=False)
     text = "\n".join(json.dumps({"tool": tool}) for tool in ("files", "files", "add"))
     r = t.run("evctl-run", "t", "--draft", "--calls", "-", "--outputs", t.dir / "calls.out", stdin=text)
-    t.ok(r.code == 5 and len(r.out.splitlines()) == 3 and "exists already" in r.err,
+    t.ok(r.code == 2 and len(r.out.splitlines()) == 3 and "exists already" in r.err,
          "--calls goes on after outputs that are there already", r)
     t.fails(2, "--calls with a tool", "evctl-run", "t", "add", "--calls", "-")
 
