@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """From the README alone: what it shows is what happens; then a tool of one's own with an API of one's
 own, and every wrong turn on the way answered by the program, its hints taken at their word."""
+import http.server
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -370,8 +372,70 @@ def archive(t):
         serve.wait(timeout=30)
 
 
+class Plain:
+    """An API on loopback, over HTTP, for who brings the key."""
+
+    def __init__(self):
+        api = self
+        self.keys = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                api.keys.append((self.path, self.headers.get("Authorization")))
+                good = self.headers.get("Authorization") == "Bearer " + KEY
+                data = b"[1, 2, 6]" if good else b'{"error": "bad key"}'
+                self.send_response(200 if good else 401)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def ten(t):
+    """README's ten commands, word for word, on a machine where nothing is: installed, in a home of its own."""
+    part = re.search(r"^## Your own API, in ten commands\n(.*?)^## ", README, re.M | re.S)[1]
+    code = re.search(r"```python\n# lab/lab.py\n(.*?)```", part, re.S)[1]
+    lines = [re.sub(r"\s+#.*", "", x) for x in re.search(r"```sh\n(.*?)```", part, re.S)[1].strip().splitlines()]
+    fresh = t.dir / "fresh"
+    (fresh / "lab").mkdir(parents=True)
+    (fresh / "lab" / "lab.py").write_text(code)
+    (fresh / "key").write_text(KEY)
+    api = Plain()
+    # What is built is what is installed, by whatever flags.
+    more = ["-s", "-C", ROOT, "-o", f"{BIN.parent}/flags", f"O={BIN.parent}", f"PREFIX={fresh}/usr"]
+    env = {k: v for k, v in t.env.items() if k not in ("EVCTL_HOME", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    env = {k: v for k, v in env.items() if not k.startswith(("XDG_", "EVCTL_"))}
+    env.update(HOME=str(fresh / "home"), PATH=f"{fresh}/usr/bin:{os.environ['PATH']}")
+    (fresh / "home").mkdir()
+    done = None
+    for line in lines:
+        argv = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{api.port}"))
+        if argv[0] == "make":
+            argv[1:1] = map(str, more)
+        elif argv[:2] == ["evctl-cred", "add"]:
+            argv += ["--from-file", "key"]  # in place of the prompt
+        else:
+            argv[0] = str(fresh / "usr/bin" / argv[0])
+        if argv[0] == "evctl-cred":
+            argv[0] = str(fresh / "usr/bin/evctl-cred")
+        done = subprocess.run(argv, capture_output=True, text=True, env=env, cwd=fresh, timeout=600)
+        t.ok(done.returncode == 0, f"README: {line}", f"{done.returncode}\n{done.stdout}\n{done.stderr}")
+    t.ok(len(lines) <= 10 and "publish" in lines[-2] and "--buyer" in lines[-1], "ten commands at most, to a buyer's call", lines)
+    t.ok(done.stdout == "3.0\n" and done.stderr == "" and
+         api.keys == [("/samples?name=a", "Bearer " + KEY)], "and the buyer has what the API's numbers come to", (done, api.keys))
+    t.ok((fresh / "home/.local/share/evctl/state.db").exists(), "all of it in the home that was there")
+    api.server.shutdown()
+
+
 began = time.monotonic()
 with Newcomer() as t:
+    ten(t)
     t.fails(9, "before anything", "evctl-cred", "list", says="there is no state file", hint="evctl init")
     readme(t)
     api, other = Api(t.dir / "api", "api.lab.example"), Api(t.dir / "other", "other.example")
