@@ -155,7 +155,7 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 BASHDIR = $(SHARE)/bash-completion/completions
 ZSHDIR = $(SHARE)/zsh/site-functions
 FISHDIR = $(SHARE)/fish/vendor_completions.d
-HELPERS = evctl-egress evctl-front evctl-task
+HELPERS = evctl-egress evctl-front evctl-introspect evctl-task
 USER_PROGRAMS = $(filter-out $(HELPERS),$(PROGRAMS))
 NOUN_PROGRAMS = $(filter-out evctl,$(USER_PROGRAMS))
 

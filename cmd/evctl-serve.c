@@ -1,4 +1,5 @@
 /* evctl-serve: the door for buyers at a distance. */
+#include "base/b64.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/say.h"
@@ -14,6 +15,7 @@
 
 struct door {
 	const char *listen, *cert, *key, *public_url, *metrics;
+	const char *issuer, *introspect, *client_id, *client_secret_file, *buyer_claim;
 	bool behind_proxy;
 	struct strv trust_forwarded, expert;
 	int sessions, sessions_a_buyer, idle, connections;
@@ -68,15 +70,70 @@ static int check_experts(struct state *st, const struct strv *experts, struct er
 	return 0;
 }
 
+/* All of them or none. */
+static int check_issuer(const struct door *o, struct err *e)
+{
+	int given = !!o->issuer + !!o->introspect + !!o->client_id + !!o->client_secret_file;
+	if ((given == 0 && !o->buyer_claim) || (given == 4 && o->public_url))
+		return 0;
+	err_set(e, ERR_USAGE, "an authorization server takes all of its options");
+	return err_hint(e, "--issuer URL --introspect URL --client-id ID --client-secret-file FILE "
+			   "--public-url URL");
+}
+
+/* As RFC 6749 has a name or a password in Basic: form-encoded first. */
+static void put_form(struct buf *b, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool plain = s[i] && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+					    "0123456789-._",
+					     s[i]);
+		if (plain)
+			buf_addc(b, s[i]);
+		else
+			buf_addf(b, "%%%02X", (unsigned char)s[i]);
+	}
+}
+
+static int read_issuer(
+	const struct door *o, struct foreign_spec *spec, struct buf *authorization, struct err *e)
+{
+	BUF_AUTO secret = {.limit = 4096, .secret = true};
+	BUF_AUTO pair = {.secret = true};
+	if (foreign_parse_url(o->introspect, &spec->rules, e) < 0 ||
+		cli_read(o->client_secret_file, "the client's secret", 4096, &secret, e) < 0)
+		return -1;
+	size_t n = secret.len;
+	while (n && strchr(" \r\n\t", secret.data[n - 1]))
+		n--;
+	if (!n)
+		return err_set(e, ERR_USAGE, "the client's secret is empty"),
+		       err_hint(e, "--client-secret-file FILE");
+	put_form(&pair, o->client_id, strlen(o->client_id));
+	buf_addc(&pair, ':');
+	put_form(&pair, secret.data, n);
+	buf_adds(authorization, "Basic ");
+	b64_encode(pair.data, pair.len, authorization);
+	spec->rules.authorization = buf_str(authorization);
+	spec->rules.issuer = o->issuer;
+	spec->rules.claim = o->buyer_claim ? o->buyer_claim : "sub";
+	spec->origin = o->public_url;
+	return 0;
+}
+
 static int run(struct invocation *in, struct err *e)
 {
 	const struct door *o = in->options;
+	struct foreign_spec foreign = {0};
+	BUF_AUTO authorization = {.secret = true};
 	STATE_AUTO st = {0};
 	FD_AUTO listener = -1;
 	FD_AUTO metrics = -1;
 	bool local, of_metrics;
 	char at[128], figures[128];
-	if (check(o, e) < 0 || listen_check_url(o->public_url, e) < 0 ||
+	if (check(o, e) < 0 || check_issuer(o, e) < 0 ||
+		(o->issuer && read_issuer(o, &foreign, &authorization, e) < 0) ||
+		listen_check_url(o->public_url, e) < 0 ||
 		listen_check_addresses(&o->trust_forwarded, e) < 0 ||
 		(listener = listen_open(
 			 o->listen ? o->listen : "127.0.0.1:8350", at, sizeof at, &local, e)) < 0 ||
@@ -91,16 +148,18 @@ static int run(struct invocation *in, struct err *e)
 	if (cli_state_swept(&st, in, e) < 0 || state_unlock(&st, e) < 0 ||
 		check_experts(&st, &o->expert, e) < 0)
 		return -1;
-	const struct monitor_spec spec = {.rules = {.public_url = o->public_url,
-						  .tls = o->cert != NULL,
-						  .behind = o->behind_proxy,
-						  .trusted = (const char **)o->trust_forwarded.v,
-						  .ntrusted = o->trust_forwarded.n,
-						  .connections = o->connections,
-						  .connections_each = LIMIT_DOOR_CONNECTIONS_EACH,
-						  .sessions = o->sessions,
-						  .sessions_each = o->sessions_a_buyer,
-						  .idle_ms = MS((int64_t)o->idle)},
+	const struct monitor_spec spec = {.foreign = o->issuer ? &foreign : NULL,
+		.rules = {.public_url = o->public_url,
+			.issuer = o->issuer,
+			.tls = o->cert != NULL,
+			.behind = o->behind_proxy,
+			.trusted = (const char **)o->trust_forwarded.v,
+			.ntrusted = o->trust_forwarded.n,
+			.connections = o->connections,
+			.connections_each = LIMIT_DOOR_CONNECTIONS_EACH,
+			.sessions = o->sessions,
+			.sessions_each = o->sessions_a_buyer,
+			.idle_ms = MS((int64_t)o->idle)},
 		.experts = &o->expert,
 		.cert = o->cert,
 		.key = o->key,
@@ -110,7 +169,10 @@ static int run(struct invocation *in, struct err *e)
 		.ctx = in};
 	say_note(in, "serving at %s%s%s", at, o->public_url ? ", as " : "",
 		o->public_url ? o->public_url : "");
-	return monitor_run(&st, &spec, e);
+	int r = monitor_run(&st, &spec, e);
+	free((char *)foreign.rules.host);
+	free((char *)foreign.rules.target);
+	return r;
 }
 
 static const struct option_spec options[] = {
@@ -131,6 +193,14 @@ static const struct option_spec options[] = {
 	OPT_INT(struct door, idle, "idle", "S", "a session ends after so long", 300, 5, 86400),
 	OPT_INT(struct door, connections, "connections", "N", "at once; others are closed", 1024, 1,
 		100000),
+	OPT_STR(struct door, issuer, "issuer", "URL",
+		"an authorization server whose tokens are good too"),
+	OPT_STR(struct door, introspect, "introspect", "URL", "its introspection endpoint"),
+	OPT_STR(struct door, client_id, "client-id", "ID", "the door's name there"),
+	OPT_STR(struct door, client_secret_file, "client-secret-file", "FILE", "and its secret",
+		.kind = NAME_FILE),
+	OPT_STR(struct door, buyer_claim, "buyer-claim", "NAME",
+		"the claim that evctl-buyer subject ties to a buyer (sub)"),
 	OPT_STR(struct door, metrics, "metrics", "ADDR:PORT", "figures for Prometheus, there"),
 	OPT_END(struct door)};
 

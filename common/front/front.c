@@ -22,6 +22,7 @@
 #define IDLE_MS MS(120) /* between two requests */
 #define DRAIN_MS MS(30) /* for the calls that run when all ends */
 #define HEADERS_MOST 100
+#define METADATA "/.well-known/oauth-protected-resource"
 
 /* How many connections an address has. */
 struct peers {
@@ -104,6 +105,24 @@ static bool split(const char *path, const char *before, char *expert, const char
 	return true;
 }
 
+/* RFC 9728, the same for each E that could be: who asks learns nothing of which there are. */
+static void tell_metadata(struct visit *v, const char *rest)
+{
+	static const char name[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+	const char *e = strncmp(rest, "/mcp/", 5) == 0 ? rest + 5 : "";
+	bool fine = !*rest || (*e && strlen(e) <= DOOR_NAME_MAX && !e[strspn(e, name)]);
+	const char *url = v->f->rules.public_url;
+	BUF_AUTO resource = {0};
+	if (!fine || (!http_request_is(v->r, "GET") && !http_request_is(v->r, "HEAD"))) {
+		visit_refuse(v, fine ? 405 : 404, "not-found", "no such resource");
+		return;
+	}
+	buf_addf(&resource, "%s%s", url, rest);
+	JSON_AUTO body = json_pack("{s:s,s:[s],s:[s]}", "resource", buf_str(&resource),
+		"authorization_servers", v->f->rules.issuer, "bearer_methods_supported", "header");
+	visit_json(v, 200, NULL, 0, body);
+}
+
 static void route(struct visit *v, const char *path)
 {
 	const char *rest;
@@ -112,6 +131,8 @@ static void route(struct visit *v, const char *path)
 	if (call && rest && *rest && strlen(rest) <= DOOR_NAME_MAX) {
 		memcpy(v->expert, expert, sizeof v->expert);
 		call_http(v, expert, rest);
+	} else if (strncmp(path, METADATA, sizeof METADATA - 1) == 0 && v->f->rules.issuer) {
+		tell_metadata(v, path + sizeof METADATA - 1);
 	} else if (strncmp(path, "/mcp/", 5) == 0) {
 		/* What is no name is nobody's: it is answered as one that isn't there. */
 		bool named = split(path, "/mcp/", expert, &rest) && !rest;

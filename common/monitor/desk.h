@@ -30,6 +30,9 @@ struct desk *desk_new(struct state *st, const struct strv *experts, struct err *
 void desk_free(struct desk **d);
 /* The page, or what a form on it has done. */
 void desk_page(struct desk *d, const struct door_page *asked, struct desk_answer *a);
+/* Signs one in who has shown something else than a token of ours, for so long. */
+void desk_let_in(struct desk *d, const struct door_page *asked, const char *buyer,
+	const char *token, int64_t life_ms, struct desk_answer *a);
 /* The page of a run's end. */
 void desk_result(struct desk *d, const struct door_result *r, struct desk_answer *a);
 /* An artifact went out whole. */

@@ -25,11 +25,20 @@
 #define FRONTS_A_MINUTE 5
 #define MINUTE_MS 60000
 
+/* A message that waits for what evctl-introspect says. */
+struct parked {
+	uint64_t number;
+	struct buf text;
+	struct parked *next;
+};
+
 struct monitor {
 	struct state *st;
 	const struct monitor_spec *spec;
 	struct certificate *cert; /* NULL: no TLS */
 	struct desk *desk;
+	struct foreign *foreign; /* NULL: no tokens but ours */
+	struct parked *parked;
 	struct child front;
 	int sock, signals;
 	int64_t born[FRONTS_A_MINUTE]; /* of the last fronts, in a ring */
@@ -75,9 +84,12 @@ static void tell_ended(struct monitor *m, struct process *p)
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
-/* Who shows a token, and what for: 200, or what to answer. */
+/* Who shows a token, and what for: 200, or what to answer; 0: to be looked at again when the number
+ * is told of. */
 struct entry {
 	int status, version;
+	uint64_t number;
+	int64_t until; /* ms, of a foreign token */
 	char buyer[DOOR_NAME_MAX + 1], token[DOOR_NAME_MAX + 1];
 };
 
@@ -87,15 +99,41 @@ static bool is_offered(const struct monitor *m, const char *expert)
 	return !only || !only->n || strv_has(only, expert);
 }
 
+static bool is_foreign(const char *token_id)
+{
+	return token_id[0] == 'o';
+}
+
 /* Of a token that is good. What is not granted and what there is not take the same way. */
 static int judge_expert(struct monitor *m, const char *token, const char *buyer, const char *expert,
 	int *version, struct err *e)
 {
 	int may = buyer_may(m->st, buyer, expert, version, e);
-	int covers = token_covers(m->st, token, expert, e);
+	int covers = is_foreign(token) ? 1 : token_covers(m->st, token, expert, e);
 	if (may < 0 || covers < 0)
 		return 503;
 	return may && covers && is_offered(m, expert) ? 200 : 404;
+}
+
+/* One of an authorization server's. */
+static void enter_foreign(
+	struct monitor *m, const char *token, const char *expert, struct entry *out)
+{
+	struct foreign_seen seen = {0};
+	struct err e = {0};
+	enum foreign_word word = foreign_look(m->foreign, token, expert, &seen, &out->number);
+	out->status = word == FOREIGN_ASKED ? 0 : word == FOREIGN_BUSY ? 503 : 401;
+	if (word != FOREIGN_YES)
+		return;
+	STR_AUTO buyer = buyer_of_subject(m->st, m->spec->foreign->rules.issuer, seen.subject, &e);
+	if (!buyer) {
+		out->status = e.code == ERR_NOTFOUND ? 403 : 503;
+		return;
+	}
+	snprintf(out->buyer, sizeof out->buyer, "%s", buyer);
+	snprintf(out->token, sizeof out->token, "%s", seen.id);
+	out->until = seen.until;
+	out->status = expert ? judge_expert(m, seen.id, buyer, expert, &out->version, &e) : 200;
 }
 
 static void enter(struct monitor *m, const char *token, const char *expert, struct entry *out)
@@ -103,6 +141,10 @@ static void enter(struct monitor *m, const char *token, const char *expert, stru
 	struct token_seen seen;
 	struct err e = {0};
 	*out = (struct entry){.status = 401};
+	if (m->foreign && strncmp(token, "evb_", 4) != 0) {
+		enter_foreign(m, token, expert, out);
+		return;
+	}
 	int found = token_find(m->st, token, &seen, &e);
 	if (found <= 0) {
 		out->status = found < 0 ? 503 : 401;
@@ -122,6 +164,20 @@ static void enter(struct monitor *m, const char *token, const char *expert, stru
 		note(m, "a visitor was turned away: %s", e.msg);
 }
 
+/* Keeps a message until its number is told of. */
+static int park(struct monitor *m, const struct buf *b, uint64_t number)
+{
+	struct parked *p = calloc(1, sizeof *p);
+	if (!p)
+		return -1;
+	p->number = number;
+	p->text = (struct buf){.limit = DOOR_MESSAGE_MAX, .secret = true};
+	buf_add(&p->text, b->data, b->len);
+	p->next = m->parked;
+	m->parked = p;
+	return 0;
+}
+
 static int on_admit(struct monitor *m, const struct buf *b)
 {
 	struct door_admit ask = {0};
@@ -129,6 +185,8 @@ static int on_admit(struct monitor *m, const struct buf *b)
 	if (field_read(b, &door_admit_fields, &ask) < 0)
 		return -1;
 	enter(m, ask.token, ask.expert, &who);
+	if (!who.status)
+		return park(m, b, who.number);
 	struct door_admitted said = {.id = ask.id, .status = who.status, .version = who.version};
 	memcpy(said.buyer, who.buyer, sizeof said.buyer);
 	memcpy(said.token, who.token, sizeof said.token);
@@ -172,6 +230,8 @@ static int on_start(struct monitor *m, const struct buf *b)
 	if (field_read(b, &door_start_fields, &ask) < 0)
 		return -1;
 	enter(m, ask.token, ask.expert, &who);
+	if (!who.status)
+		return park(m, b, who.number);
 	struct door_started said = {.id = ask.id, .status = who.status, .version = who.version};
 	if (said.status == 200) {
 		const struct process_spec what = {.token = who.token,
@@ -222,7 +282,9 @@ static void look_at(struct monitor *m, struct process *p)
 {
 	struct err e = {0};
 	int version;
-	int lives = token_lives(m->st, p->token, &e);
+	int lives = is_foreign(p->token) ? foreign_lives(m->foreign, p->token) &&
+						   buyer_known(m->st, p->buyer, &e) > 0
+					 : token_lives(m->st, p->token, &e);
 	if (lives < 0)
 		return; /* looked at again in a moment */
 	if (!lives && !p->kill_at) {
@@ -283,16 +345,44 @@ static void answer_page(struct monitor *m, uint64_t id, const char *cookie, stru
 		fd_close(&fds[i]);
 }
 
+/* What is pasted into the form to sign in, where it is no token of ours; NULL. */
+static const char *foreign_paste(const struct monitor *m, const struct door_page *ask)
+{
+	if (!m->foreign || !ask->post || strcmp(ask->path, "/") != 0)
+		return NULL;
+	for (size_t i = 0; i < ask->nparams; i++)
+		if (strcmp(ask->params[i].name, "token") == 0)
+			return strncmp(ask->params[i].value, "evb_", 4) != 0 ? ask->params[i].value
+									     : NULL;
+	return NULL;
+}
+
+static int make_page(
+	struct monitor *m, const struct buf *b, const struct door_page *ask, struct desk_answer *a)
+{
+	struct entry who = {.status = 401};
+	const char *paste = foreign_paste(m, ask);
+	if (paste)
+		enter(m, paste, NULL, &who);
+	if (!who.status)
+		return park(m, b, who.number);
+	if (who.status == 200)
+		desk_let_in(m->desk, ask, who.buyer, who.token, who.until - clock_real_ms(), a);
+	else
+		desk_page(m->desk, ask, a);
+	answer_page(m, ask->id, ask->cookie, a);
+	return 0;
+}
+
 static int on_page(struct monitor *m, const struct buf *b)
 {
 	struct door_page ask = {0};
 	DESK_ANSWER_AUTO a = {0};
 	if (field_read(b, &door_page_fields, &ask) < 0)
 		return -1;
-	desk_page(m->desk, &ask, &a);
-	answer_page(m, ask.id, ask.cookie, &a);
+	int r = make_page(m, b, &ask, &a);
 	field_free(&door_page_fields, &ask);
-	return 0;
+	return r;
 }
 
 static int on_result(struct monitor *m, const struct buf *b)
@@ -376,12 +466,24 @@ static int start_front(struct monitor *m, struct err *e)
 	return 0;
 }
 
+/* Of a front that is no more. */
+static void drop_parked(struct monitor *m)
+{
+	while (m->parked) {
+		struct parked *p = m->parked;
+		m->parked = p->next;
+		buf_free(&p->text);
+		free(p);
+	}
+}
+
 /* It died: its sessions end, and another comes, unless they die too often. */
 static int replace_front(struct monitor *m, struct err *e)
 {
 	fd_close(&m->sock);
 	child_kill(&m->front);
 	reap(m, true);
+	drop_parked(m);
 	if (m->ends)
 		return 0;
 	int64_t oldest = m->born[m->nborn % FRONTS_A_MINUTE];
@@ -404,6 +506,31 @@ static int on_message(struct monitor *m, const struct buf *b)
 		if (field_is(b, words[i].f))
 			return words[i].take(m, b);
 	return -1;
+}
+
+static void parked_free(struct parked *p)
+{
+	buf_free(&p->text);
+	free(p);
+}
+
+/* What waited for an answer that has come is looked at again. */
+static void resume(struct monitor *m)
+{
+	uint64_t number = foreign_take(m->foreign);
+	struct parked *all = m->parked;
+	m->parked = NULL;
+	while (all) {
+		struct parked *p = all;
+		all = p->next;
+		if (number && p->number != number) {
+			p->next = m->parked;
+			m->parked = p;
+			continue;
+		}
+		on_message(m, &p->text);
+		parked_free(p);
+	}
 }
 
 /* One message. A front that makes no sense is none any more. */
@@ -447,14 +574,17 @@ static void take_signals(struct monitor *m)
 static int serve(struct monitor *m, struct err *e)
 {
 	for (;;) {
-		struct pollfd w[2] = {
-			{.fd = m->signals, .events = POLLIN}, {.fd = m->sock, .events = POLLIN}};
-		if (poll(w, 2, TICK_MS) < 0 && errno != EINTR)
+		struct pollfd w[3] = {{.fd = m->signals, .events = POLLIN},
+			{.fd = m->sock, .events = POLLIN},
+			{.fd = foreign_fd(m->foreign), .events = POLLIN}};
+		if (poll(w, 3, TICK_MS) < 0 && errno != EINTR)
 			return err_errno(e, ERR_FAIL, "cannot wait");
 		if (w[0].revents)
 			take_signals(m);
 		if (w[1].revents && hear(m, e) < 0)
 			return -1;
+		if (w[2].revents)
+			resume(m);
 		if (m->ends && (m->sock < 0 || clock_mono_ms() >= m->ends))
 			return 0;
 		look(m);
@@ -501,6 +631,8 @@ int monitor_run(struct state *st, const struct monitor_spec *spec, struct err *e
 		r = -1;
 	if (r == 0 && spec->cert && !(m.cert = certificate_load(spec->cert, spec->key, e)))
 		r = -1;
+	if (r == 0 && spec->foreign && !(m.foreign = foreign_new(spec->foreign, e)))
+		r = -1;
 	if (r == 0)
 		r = start_front(&m, e);
 	if (r == 0) {
@@ -511,6 +643,8 @@ int monitor_run(struct state *st, const struct monitor_spec *spec, struct err *e
 	end_processes(&m);
 	fd_close(&m.sock);
 	fd_close(&m.signals);
+	drop_parked(&m);
+	foreign_free(&m.foreign);
 	certificate_free(&m.cert);
 	desk_free(&m.desk);
 	return r;

@@ -7,13 +7,15 @@
 #define EVCTL_MONITOR_MONITOR_H
 
 #include "door/door_message.h"
+#include "monitor/foreign.h"
 #include "state/state.h"
 
 struct monitor_spec {
 	struct door_rules rules;
-	const struct strv *experts; /* those that are offered; none: all */
-	const char *cert, *key;	    /* PEM files; NULL: no TLS */
-	int listener, metrics;	    /* metrics -1: none */
+	const struct strv *experts;	    /* those that are offered; none: all */
+	const struct foreign_spec *foreign; /* an authorization server's tokens; NULL: ours alone */
+	const char *cert, *key;		    /* PEM files; NULL: no TLS */
+	int listener, metrics;		    /* metrics -1: none */
 	/* For the log and for people; not a visitor's. */
 	void (*note)(void *ctx, const char *text);
 	void *ctx;

@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("EVCTL_BIN", ROOT / "build" / "bin"))
-HELPERS = ("evctl-egress", "evctl-front", "evctl-task")  # whom people have no use for
+HELPERS = ("evctl-egress", "evctl-front", "evctl-introspect", "evctl-task")  # whom people have no use for
 KEY_HOMES = ("EVCTL_HOME", "EVCTL_KEY_FILE", "CREDENTIALS_DIRECTORY", "XDG_DATA_HOME",
              "XDG_CONFIG_HOME", "NO_COLOR")
 
