@@ -49,6 +49,14 @@ def free_port():
         return s.getsockname()[1]
 
 
+def answers(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
 class Door:
     def __init__(self, t, *args, listen=None, env=None, tls=None):
         self.t, self.port, self.tls = t, free_port(), tls
@@ -68,11 +76,7 @@ class Door:
         self.stop()
 
     def answers(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.port), 1).close()
-            return True
-        except OSError:
-            return False
+        return answers(self.port)
 
     def stop(self, sig=signal.SIGTERM):
         if self.p.poll() is None:

@@ -13,7 +13,8 @@ import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from doorlib import PATIENCE, Client, Door, T, bearer, buyer, modern, serve_demo, until
+from doorlib import BIN, PATIENCE, Client, Door, T, answers, bearer, buyer, free_port, modern, serve_demo, until
+from mcplib import forward_tap, node, npm
 
 INIT = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
@@ -147,3 +148,22 @@ with T() as t:
         until(lambda: ask("after").status == 200, "another one", 20)
         t.ok(True, "it dies: there is another")
     t.eq(d.stop(), 0, "and all ends")
+
+    # ---- a certified authorization server, and the SDK's client all the way
+    home = npm()
+    port, door_port = free_port(), free_port()
+    issuer, url = f"http://localhost:{port}", f"http://localhost:{door_port}"
+    t.good("evctl-buyer", "subject", "acme", "--issuer", issuer, "ada")
+    node_p = subprocess.Popen([node(home), home / "oauth.mjs", url, "demo", "s:cret/+", str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=t.env)
+    ready = node_p.stdout.readline()
+    t.eq(ready, "ready\n", "the authorization server is there")
+    p = subprocess.Popen([BIN / "evctl-serve", "--listen", f"127.0.0.1:{door_port}", "--public-url", url, "--issuer", issuer,
+                          "--introspect", f"{issuer}/token/introspection", "--client-id", "door", "--client-secret-file", secret], env=t.env,
+                         stderr=open(t.dir / "last.log", "w"))
+    until(lambda: answers(door_port), "the door", 20)
+    out, err = node_p.communicate("go\n", timeout=120)
+    n = forward_tap(t, out)
+    t.ok(node_p.returncode == 0 and n == 5, f"all of it ({n} checks)", err[-3000:] + (t.dir / "last.log").read_text()[-2000:])
+    p.terminate()
+    p.wait(60)
