@@ -99,22 +99,24 @@ static int remove_host(struct applying *ap, const char *text, struct err *e)
 }
 
 /* Where the file has the hosts, a binding that it leaves out goes with what it was a binding to. */
+static int unbind_from(struct applying *ap, const struct cred *c, const char *text, struct err *e)
+{
+	BOUND_HOST_AUTO h = {0};
+	if (host_find(ap->st, text, &h, e) < 0)
+		return -1;
+	if (h.credential != c->id)
+		return 0;
+	plan_note(ap, "-", "bind", text, c->name);
+	return host_bind(ap->st, &h, NULL, e);
+}
+
 static int unbind(struct applying *ap, const struct cred *c, struct err *e)
 {
 	STRV_AUTO hosts = {0};
-	if (host_texts(ap->st, &hosts, e) < 0)
-		return -1;
-	for (size_t i = 0; i < hosts.n; i++) {
-		BOUND_HOST_AUTO h = {0};
-		if (host_find(ap->st, hosts.v[i], &h, e) < 0)
-			return -1;
-		if (h.credential != c->id)
-			continue;
-		plan_note(ap, "-", "bind", hosts.v[i], c->name);
-		if (host_bind(ap->st, &h, NULL, e) < 0)
-			return -1;
-	}
-	return 0;
+	int r = host_texts(ap->st, &hosts, e);
+	for (size_t i = 0; r == 0 && i < hosts.n; i++)
+		r = unbind_from(ap, c, hosts.v[i], e);
+	return r;
 }
 
 static int remove_credential(struct applying *ap, const char *name, struct err *e)
@@ -125,35 +127,41 @@ static int remove_credential(struct applying *ap, const char *name, struct err *
 	return cred_remove(ap->st, &c, e);
 }
 
+struct pruned {
+	bool has; /* the file has the section */
+	const char *kind;
+	int (*names)(struct state *, struct strv *, struct err *);
+	bool (*kept)(const struct applying *, const char *);
+	int (*remove)(struct applying *, const char *, struct err *);
+};
+
+static int prune_kind(struct applying *ap, const struct pruned *k, struct err *e)
+{
+	STRV_AUTO names = {0};
+	if (k->names(ap->st, &names, e) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		if (k->kept(ap, names.v[i]))
+			continue;
+		if (k->remove(ap, names.v[i], e) < 0)
+			return -1;
+		plan_note(ap, "-", k->kind, names.v[i], NULL);
+	}
+	return 0;
+}
+
 /* Users before what they use. What the file has no section of is left alone. */
 int prune(struct applying *ap, struct err *e)
 {
 	const struct applyfile *a = ap->a;
-	const struct {
-		bool has;
-		const char *kind;
-		int (*names)(struct state *, struct strv *, struct err *);
-		bool (*kept)(const struct applying *, const char *);
-		int (*remove)(struct applying *, const char *, struct err *);
-	} kinds[] = {
+	const struct pruned kinds[] = {
 		{a->has_experts, "expert", expert_names, names_expert, remove_expert},
 		{a->has_connections, "connection", conn_names, names_connection, remove_connection},
 		{a->has_hosts, "host", host_texts, names_host, remove_host},
 		{a->has_credentials, "credential", cred_names, names_credential, remove_credential},
 	};
-	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-		STRV_AUTO names = {0};
-		if (!kinds[k].has)
-			continue;
-		if (kinds[k].names(ap->st, &names, e) < 0)
+	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+		if (kinds[k].has && prune_kind(ap, &kinds[k], e) < 0)
 			return -1;
-		for (size_t i = 0; i < names.n; i++) {
-			if (kinds[k].kept(ap, names.v[i]))
-				continue;
-			if (kinds[k].remove(ap, names.v[i], e) < 0)
-				return -1;
-			plan_note(ap, "-", kinds[k].kind, names.v[i], NULL);
-		}
-	}
 	return 0;
 }

@@ -352,8 +352,8 @@ int tree_load(struct tree *t, int dirfd, const char *dir_for_messages, const str
 {
 	struct tree_walk w = {
 		.tree = t, .root = dirfd, .dir = dir_for_messages, .ignore = ignore, .e = e};
-	JSON_AUTO bytes = w.bytes = json_object();
-	JSON_AUTO files = w.files = json_object();
+	w.bytes = json_object();
+	w.files = json_object();
 	int rc = walk_dir(&w, "");
 	while (rc == 0 && w.todo.n && !w.todo.failed) {
 		char *path = w.todo.v[--w.todo.n];
@@ -366,6 +366,8 @@ int tree_load(struct tree *t, int dirfd, const char *dir_for_messages, const str
 	if (rc == 0 && w.over)
 		rc = refuse_over(&w);
 	strv_free(&w.todo);
+	json_decref(w.bytes);
+	json_decref(w.files);
 	if (rc < 0)
 		tree_free(t);
 	else if (t->n > 1)

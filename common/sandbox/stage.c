@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -232,19 +232,23 @@ static bool is_beneath(const char *dir, const char *root)
 	return n > 1 && strncmp(dir, root, n) == 0 && (!dir[n] || dir[n] == '/');
 }
 
+static bool has_git(const char *dir)
+{
+	STR_AUTO git = path_join(dir, ".git");
+	return git && file_exists(git);
+}
+
 /* The nearest directory at or above dir that has a ".git"; NULL: none. */
 static char *work_tree(const char *dir)
 {
-	char *top = strdup(dir);
-	while (top && *top) {
-		STR_AUTO git = path_join(top, ".git");
-		if (git && file_exists(git))
-			return top;
-		char *slash = strrchr(top, '/');
-		if (!slash)
-			break;
-		*slash = '\0';
-	}
+	char *top = strdup(dir), *slash;
+	while (top && *top && !has_git(top))
+		if ((slash = strrchr(top, '/')))
+			*slash = '\0';
+		else
+			*top = '\0';
+	if (top && *top)
+		return top;
 	free(top);
 	return NULL;
 }
