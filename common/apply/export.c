@@ -9,20 +9,18 @@
 
 static void put_text(json_t *o, const char *key, const char *value)
 {
-	if (value)
-		json_object_set_new(o, key, json_text_or_null(value));
+	json_object_set_new(o, key, json_text_or_null(value));
 }
 
 static void put_flag(json_t *o, const char *key, bool value)
 {
-	if (value)
-		json_object_set_new(o, key, json_true());
+	json_object_set_new(o, key, json_boolean(value));
 }
 
-static void put_route(json_t *o, const struct route *r, bool plain)
+/* All of it, none too: what a file leaves out would be left as it is where it is applied. */
+static void put_route(json_t *o, const struct route *r)
 {
 	put_flag(o, "allow_private", r->allow_private);
-	put_flag(o, "plain", plain);
 	put_text(o, "connect_to", r->connect_to);
 	put_text(o, "ca", r->ca);
 }
@@ -45,7 +43,8 @@ static int host(struct state *st, const char *text, json_t *o, struct err *e)
 		return -1;
 	put_text(o, "host", text);
 	put_text(o, "bind", h.credential_name);
-	put_route(o, &h.host.route, h.host.plain);
+	put_flag(o, "plain", h.host.plain);
+	put_route(o, &h.host.route);
 	return 0;
 }
 
@@ -76,7 +75,7 @@ static int connection(struct state *st, const char *name, json_t *o, struct err 
 	json_object_set_new(o, "hosts", json_texts(&c.hosts));
 	put_text(o, "env", c.env);
 	put_text(o, "auth", c.auth);
-	put_route(o, &c.route, false);
+	put_route(o, &c.route);
 	return json_object_set_new(o, "grants", conn_grants(st, c.id, e));
 }
 

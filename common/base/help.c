@@ -51,6 +51,19 @@ static void print_verb_options(FILE *f, const struct option_spec *o)
 	}
 }
 
+/* What -o takes besides, by verb; the row of the option is every program's. */
+static void print_outputs(FILE *f, const struct program *p, const struct verb *only)
+{
+	for (const struct verb *v = p->verbs; v && v->run; v++) {
+		if ((only && v != only) || !v->outputs)
+			continue;
+		fprintf(f, "      %s%s-o takes also: ", v->name ? v->name : "", v->name ? " " : "");
+		for (const char *at = v->outputs; *at; at++)
+			fputs(*at == '|' ? ", " : (char[]){*at, 0}, f);
+		fprintf(f, "\n");
+	}
+}
+
 void help_print(FILE *f, const struct program *p, const struct verb *only)
 {
 	const char *examples = only && only->examples ? only->examples : p->examples;
@@ -80,5 +93,6 @@ void help_print(FILE *f, const struct program *p, const struct verb *only)
 	}
 	fprintf(f, "\nCommon options:\n");
 	print_options(f, common_options);
+	print_outputs(f, p, only);
 	fprintf(f, "\nSee also: man %s, man evctl-contract\n", p->name);
 }

@@ -141,13 +141,26 @@ static json_t *inputs_of(const json_t *schema)
 	return all;
 }
 
+static json_t *examples_of(const json_t *tool)
+{
+	json_t *all = json_array(), *one;
+	size_t i;
+	json_array_foreach (json_object_get(tool, "examples"), i, one) {
+		BUF_AUTO text = {0};
+		listing_example(one, &text);
+		json_array_append_new(
+			all, json_pack("{s:o}", "example", json_text(buf_str(&text), text.len)));
+	}
+	return all;
+}
+
 static json_t *tools_of(const json_t *listing)
 {
 	json_t *all = json_array(), *t;
 	size_t i;
 	json_array_foreach (json_object_get(listing, "tools"), i, t) {
-		json_t *row = json_pack("{s:s,s:o}", "tool", json_text_of(t, "name"), "inputs",
-			inputs_of(json_object_get(t, "input")));
+		json_t *row = json_pack("{s:s,s:o,s:o}", "tool", json_text_of(t, "name"), "inputs",
+			inputs_of(json_object_get(t, "input")), "examples", examples_of(t));
 		set_text(row, "about", json_text_of(t, "description"));
 		json_array_append_new(all, row);
 	}

@@ -144,8 +144,7 @@ static void add_inputs(struct buf *b, const json_t *schema)
 	}
 }
 
-/* "INPUT -> OUTPUT", as far as it is said. */
-static void add_example(struct buf *b, const json_t *one)
+void listing_example(const json_t *one, struct buf *b)
 {
 	const json_t *output = json_object_get(one, "output");
 	json_to_buf(json_object_get(one, "input"), b);
@@ -163,7 +162,7 @@ static void add_examples(struct buf *b, const json_t *list)
 	json_t *one;
 	json_array_foreach (list, i, one) {
 		buf_adds(b, "      example: ");
-		add_example(b, one);
+		listing_example(one, b);
 		buf_addc(b, '\n');
 	}
 }

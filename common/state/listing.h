@@ -17,4 +17,7 @@ void listing_text(const json_t *listing, struct buf *out);
 /* CommonMark; what the builder wrote cannot become markup. */
 void listing_markdown(const json_t *listing, struct buf *out);
 
+/* A tool's example as "INPUT -> OUTPUT", as far as it is said. */
+void listing_example(const json_t *example, struct buf *out);
+
 #endif

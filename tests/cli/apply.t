@@ -257,7 +257,8 @@ with T() as t:
         write("hosts:\n  - {host: 'left.example:81', %s: null}\n" % field)
         r = apply()
         after = shown()["host"][0]
-        t.ok(r.code == 0 and gone not in after and {k: v for k, v in before.items() if k != gone} == after,
+        t.ok(r.code == 0 and not after[gone] and {k: v for k, v in before.items() if k != gone} ==
+             {k: v for k, v in after.items() if k != gone},
              f"null clears {field} alone", (r, after))
     for field in ("allow_private", "connect_to", "ca", "grants"):
         before = shown()["conn"][0]
@@ -337,6 +338,15 @@ with T() as t:
         t.good(run[0], *run[1:], "--from-file", "-", stdin=VALUE, env=other)
     t.ok(r.code == 0 and "+ publish crm-helper" in r.out, "applied to a new state, command by command", r)
     t.ok(export(other) == text, "the export of that is the same", export(other))
+
+    # an export says all, so that it brings back what was changed since
+    text = export()
+    t.good("evctl-host", "set", "api.crm.example", "--connect-to", "127.0.0.1:9", "--allow-private", "yes")
+    t.good("evctl-bind", "set", "free.example", "CRM_KEY")
+    write(text)
+    r = apply()
+    t.ok("~ host api.crm.example (allow_private: true -> false, connect_to: 127.0.0.1:9 -> none)" in r.out and
+         "~ bind free.example (CRM_KEY -> egress only)" in r.out and export() == text, "an export brings the state back", r)
 
     # certificates
     certs.write(t.dir / "k.pem", certs.key_pem(ca.key))

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What people type in place of what is meant: other words, arguments the other way round, formats, addresses."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
@@ -38,6 +39,8 @@ with T() as t:
                                 ("evctl-expert", "listing", "markdown")):
         r = t.run(program, verb, "-o", "yaml")
         t.ok(r.code == 2 and more in r.err.split(" takes ")[1].split(", not")[0], f"{program} takes {more} too", r)
+        r = t.run(program, *([verb] if program == "evctl-expert" else []), "--help")
+        t.ok(re.search(rf"-o takes also: .*\b{more}\b", r.out), f"{program} --help says so", r)
     t.ok("give '-o sarif'" in (r := t.run("evctl-verify", "x", "-o", "sariff")).err, "a near format", r)
 
     # the other way round

@@ -28,6 +28,7 @@ tools:
     entry: t.py:greet
     input: {type: object, required: [who], properties: {who: {type: string, description: 'Whom "to" greet'}, times: {type: integer},
             loud: {type: boolean}, extra: {type: object}}}
+    examples: [{input: {who: "<b>"}, output: {said: ["<b>"]}}]
   - {name: keyed, entry: "t.py:keyed"}
 hosts: [api.crm.example]
 """
@@ -109,6 +110,8 @@ with T() as t:
     page = r.text
     t.ok(r.status == 200 and "Greets &amp; counts" in page and "Whom &quot;to&quot; greet" in page.replace("&#34;", "&quot;") or "Whom" in page, "the listing", r)
     t.ok("api.crm.example" in page and "10.1.2.3" not in page and "t.py" not in page and str(src) not in page, "hosts, but no address, file or path", page)
+    t.ok("For example: <code>{&#34;who&#34;:&#34;&lt;b&gt;&#34;} -&gt; {&#34;said&#34;:[&#34;&lt;b&gt;&#34;]}</code>" in page.replace("&quot;", "&#34;"),
+         "a tool's examples", page)
     t.ok(f"http://127.0.0.1:{d.port}/mcp/crm" in page and "CRM_KEY" in page, "a client's configuration, and the key to bring", page)
     t.eq([nobody.get(p).status for p in ("/e/crm", "/e/hidden", "/e/none")], [404] * 3, "for nobody it is not there, as one that is none")
     t.eq([b.get(p).status for p in ("/e/hidden", "/e/none", "/e/crm/none")], [404] * 3, "nor one that isn't granted")
