@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 static const struct column columns[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTES", "bytes"},
-	{"TYPE", "type"}, {"EXPERT", "expert"}, {"BUYER", "buyer"}, {"CREATED", "created"},
-	{"FETCHED", "fetched"}, {NULL}};
+	{"TYPE", "type", 3}, {"EXPERT", "expert", 2}, {"BUYER", "buyer", 4},
+	{"CREATED", "created", 1}, {"FETCHED", "fetched", 5}, {NULL}};
 static const struct column details[] = {{"RUN", "run"}, {"NAME", "name"}, {"BYTES", "bytes"},
 	{"TYPE", "type"}, {"INLINE", "inline"}, {"SHA256", "sha256"}, {"EXPERT", "expert"},
 	{"TOOL", "tool"}, {"BUYER", "buyer"}, {"OWNER ONLY", "owner_only"}, {"CREATED", "created"},

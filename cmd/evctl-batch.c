@@ -21,9 +21,9 @@
 #define SECOND_MS 1000
 
 static const struct column list_columns[] = {{"BATCH", "batch"}, {"EXPERT", "expert"},
-	{"VERSION", "version"}, {"BUYER", "buyer"}, {"ENGINE", "engine"}, {"CALLS", "calls"},
-	{"DONE", "done"}, {"FAILED", "failed"}, {"STATUS", "status"}, {"STARTED", "started"},
-	{"ENDED", "ended"}, {NULL}};
+	{"VERSION", "version", 4}, {"BUYER", "buyer", 5}, {"ENGINE", "engine", 6},
+	{"CALLS", "calls", 1}, {"DONE", "done"}, {"FAILED", "failed"}, {"STATUS", "status"},
+	{"STARTED", "started", 2}, {"ENDED", "ended", 7}, {NULL}};
 static const struct column show_columns[] = {{"BATCH", "batch"}, {"EXPERT", "expert"},
 	{"VERSION", "version"}, {"BUYER", "buyer"}, {"ENGINE", "engine"}, {"CALLS", "calls"},
 	{"DONE", "done"}, {"FAILED", "failed"}, {"STATUS", "status"}, {"STARTED", "started"},

@@ -15,8 +15,8 @@
 #define DAY_MS ((int64_t)86400000)
 #define DAYS 90 /* of a token, where nothing else is said */
 
-static const struct column columns[] = {{"BUYER", "buyer"}, {"EXPERTS", "experts"},
-	{"TOKENS", "tokens"}, {"LAST USED", "last_used"}, {"NOTE", "note"}, {NULL}};
+static const struct column columns[] = {{"BUYER", "buyer"}, {"EXPERTS", "experts", 1},
+	{"TOKENS", "tokens", 4}, {"LAST USED", "last_used", 3}, {"NOTE", "note", 2}, {NULL}};
 static const struct column show_columns[] = {{"BUYER", "buyer"}, {"NOTE", "note"},
 	{"ADDED", "added"}, {"EXPERTS", "experts"}, {"TOKENS", "tokens"},
 	{"LAST USED", "last_used"}, {"SUBJECTS", "subjects"}, {"QUOTAS", "quotas"}, {NULL}};

@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct column columns[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
-	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL}};
+static const struct column columns[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env", 3},
+	{"AUTH", "auth", 4}, {"KEY", "hint", 5}, {"FLAGS", "flags", 1}, {"EXPERTS", "experts", 2},
+	{NULL}};
 static const struct column details[] = {{"NAME", "name"}, {"HOSTS", "hosts"}, {"ENV", "env"},
 	{"AUTH", "auth"}, {"KEY", "hint"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"},
 	{"SUPPLIED", "supplied"}, {"VERSION", "version"}, {"CREATED", "created"},

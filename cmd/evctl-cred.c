@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct column columns[] = {{"NAME", "name"}, {"PAYER", "payer"}, {"VALUE", "hint"},
-	{"FLAGS", "flags"}, {"HOSTS", "hosts"}, {"NOTE", "note"}, {NULL}};
+static const struct column columns[] = {{"NAME", "name"}, {"PAYER", "payer", 2},
+	{"VALUE", "hint", 1}, {"FLAGS", "flags"}, {"HOSTS", "hosts", 3}, {"NOTE", "note", 4},
+	{NULL}};
 static const struct column details[] = {{"NAME", "name"}, {"PAYER", "payer"}, {"VALUE", "hint"},
 	{"FLAGS", "flags"}, {"HOSTS", "hosts"}, {"NOTE", "note"}, {"VERSION", "version"},
 	{"CREATED", "created"}, {"CHANGED", "changed"}, {NULL}};

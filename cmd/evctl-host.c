@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct column columns[] = {{"HOST", "host"}, {"CREDENTIAL", "credential"},
-	{"NOTE", "note"}, {"FLAGS", "flags"}, {"EXPERTS", "experts"}, {NULL}};
+static const struct column columns[] = {{"HOST", "host"}, {"CREDENTIAL", "credential", 1},
+	{"NOTE", "note", 2}, {"FLAGS", "flags"}, {"EXPERTS", "experts", 3}, {NULL}};
 
 static const struct cli_noun host = {.columns = columns, .find = host_named, .warns = true};
 

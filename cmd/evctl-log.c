@@ -17,14 +17,15 @@
 #define RUN_TEXT_MAX ((size_t)64 << 20)
 
 static const struct column run_columns[] = {{"RUN", "run"}, {"EXPERT", "expert"},
-	{"VERSION", "version"}, {"TOOL", "tool"}, {"BUYER", "buyer"}, {"SESSION", "session"},
-	{"STATUS", "status"}, {"STARTED", "started"}, {"MS", "ms"}, {"ARTIFACTS", "artifacts"},
-	{NULL}};
+	{"VERSION", "version", 4}, {"TOOL", "tool"}, {"BUYER", "buyer", 2},
+	{"SESSION", "session", 6}, {"STATUS", "status"}, {"STARTED", "started", 1}, {"MS", "ms", 3},
+	{"ARTIFACTS", "artifacts", 5}, {NULL}};
 static const struct column event_columns[] = {{"AT", "at"}, {"METHOD", "method"}, {"HOST", "host"},
-	{"PORT", "port"}, {"PATH", "path"}, {"STATUS", "status"}, {"UP", "up"}, {"DOWN", "down"},
-	{"MS", "ms"}, {"VERDICT", "verdict"}, {"COUNTED", "counted"}, {NULL}};
-static const struct column audit_columns[] = {{"SEQ", "seq"}, {"AT", "at"}, {"ACTOR", "actor"},
-	{"ACTION", "action"}, {"OBJECT", "object"}, {"DETAIL", "detail"}, {NULL}};
+	{"PORT", "port", 3}, {"PATH", "path"}, {"STATUS", "status"}, {"UP", "up", 6},
+	{"DOWN", "down", 6}, {"MS", "ms", 5}, {"VERDICT", "verdict"}, {"COUNTED", "counted", 7},
+	{NULL}};
+static const struct column audit_columns[] = {{"SEQ", "seq"}, {"AT", "at"}, {"ACTOR", "actor", 3},
+	{"ACTION", "action"}, {"OBJECT", "object"}, {"DETAIL", "detail", 2}, {NULL}};
 
 struct runs {
 	const char *expert, *buyer;

@@ -229,7 +229,7 @@ static int run_one(struct invocation *in, struct runner *r, struct err *e)
 
 /* The exit code of a line; a line that is no call is answered by an error, and the next is read. */
 static int one_line(struct invocation *in, struct runner *r, const struct run_request *like,
-	const char *line, size_t n)
+	const char *line, size_t n, int64_t number)
 {
 	RUN_OUTCOME_AUTO out = {0};
 	BUF_AUTO input = {.limit = MB(LIMIT_INPUT_MB)};
@@ -237,7 +237,7 @@ static int one_line(struct invocation *in, struct runner *r, const struct run_re
 	struct run_request rq = *like;
 	struct err e = {0};
 	if (asked_line(line, n, &asked, &rq, &input, &e) < 0 || call(r, &rq, &out, &e) < 0) {
-		JSON_AUTO error = json_error(&e);
+		JSON_AUTO error = json_error_in(&e, number);
 		output_json_line(stdout, error, JSON_COMPACT);
 		fflush(stdout);
 		return ERR_EXIT_CODE(e.code);
@@ -258,13 +258,15 @@ static int run_lines(struct invocation *in, struct runner *r, FILE *f, struct er
 	size_t room = 0;
 	ssize_t n;
 	int first = 0, code = 0;
+	int64_t number = 0;
 	if (hooks_of(&to, r, &like.hooks, e) < 0)
 		return -1;
 	like.timeout_ms = (int)MS(o->timeout);
 	while (code != ERR_CANCELLED && !ferror(stdout) && (n = getline(&line, &room, f)) > 0) {
+		number++;
 		if (strspn(line, " \t\r\n") == (size_t)n)
 			continue;
-		code = one_line(in, r, &like, line, (size_t)n);
+		code = one_line(in, r, &like, line, (size_t)n, number);
 		if (!first || code == ERR_CANCELLED)
 			first = code;
 	}
@@ -390,7 +392,8 @@ static int run(struct invocation *in, struct err *e)
 		return run_spread(in, &st, &who, e);
 	if (runner_open(&r, &st, &who, e) < 0)
 		return -1;
-	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session)
+	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session &&
+		expert_first_draft(&st, who.expert))
 		say_note(in, "'%s' was never published: this runs its draft", who.expert);
 	/* Seen before the run: what it made would be kept, but not where it was asked for. */
 	int done = -1;

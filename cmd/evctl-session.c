@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const struct column columns[] = {{"SESSION", "session"}, {"EXPERT", "expert"},
-	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {"RUNS", "runs"},
-	{"STARTED", "started"}, {"ENDED", "ended"}, {"REASON", "reason"}, {NULL}};
+	{"VERSION", "version", 4}, {"BUYER", "buyer", 3}, {"IDLE", "idle", 6}, {"RUNS", "runs", 5},
+	{"STARTED", "started", 1}, {"ENDED", "ended", 2}, {"REASON", "reason", 7}, {NULL}};
 static const struct column start_columns[] = {{"SESSION", "session"}, {"EXPERT", "expert"},
 	{"VERSION", "version"}, {"BUYER", "buyer"}, {"IDLE", "idle"}, {NULL}};
 
@@ -38,7 +38,7 @@ static int do_start(struct invocation *in, struct err *e)
 		.idle_s = o->idle};
 	if (keeper_start(&st, &order, &s, e) < 0)
 		return -1;
-	if (s.version == EXPERT_DRAFT && !o->draft)
+	if (s.version == EXPERT_DRAFT && !o->draft && expert_first_draft(&st, order.expert))
 		say_note(in, "'%s' was never published: this runs its draft", order.expert);
 	return output_done(in, start_columns,
 		json_pack("{s:s,s:s,s:o,s:s?,s:I}", "session", s.id, "expert", s.expert, "version",

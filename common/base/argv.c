@@ -17,6 +17,7 @@ const struct option_spec common_options[] = {OPT_STR(struct common_options, stat
 	OPT_STR(struct common_options, output, "output", "FORMAT", "text, json or name",
 		.kind = NAME_WORD, .letter = 'o'),
 	OPT_FLAG(struct common_options, yes, "yes", "do not ask", .letter = 'y'),
+	OPT_FLAG(struct common_options, wide, "wide", "all columns of a list, however wide"),
 	OPT_FLAG(struct common_options, help, "help", "show this help", .letter = 'h'),
 	OPT_FLAG(struct common_options, version, "version", "show the version"),
 	OPT_END(struct common_options)};

@@ -83,6 +83,14 @@ json_t *json_error(const struct err *e)
 		json_text_or_null(e->hint[0] ? e->hint : NULL));
 }
 
+json_t *json_error_in(const struct err *e, int64_t line)
+{
+	json_t *o = json_error(e);
+	if (line > 0)
+		json_object_set_new(json_object_get(o, "error"), "line", json_integer(line));
+	return o;
+}
+
 bool json_array_has(const json_t *array, const char *word)
 {
 	size_t i;

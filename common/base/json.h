@@ -39,6 +39,8 @@ json_t *json_map_texts(const json_t *v, int (*change)(void *ctx, struct buf *tex
 json_t *json_take_first(json_t *array);
 /* {"error": {code, kind, message, hint or null}} */
 json_t *json_error(const struct err *e);
+/* The same, of a line of a file that was read; 0: of none. */
+json_t *json_error_in(const struct err *e, int64_t line);
 /* The word that JSON Schema has for a value's type; a static text. */
 const char *json_type_name(const json_t *v);
 /* Whether one of an array's texts is word. */

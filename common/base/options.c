@@ -67,7 +67,13 @@ static int land_number(const struct option_spec *o, const char *value, int *at, 
 		return 0;
 	err_set(e, ERR_USAGE, "'--%s' takes a whole number from %d to %d, not '%.60s'", o->name,
 		o->min, o->max, value);
-	return err_hint(e, "give '--%s %d'", o->name, o->dflt > o->min ? o->dflt : o->min);
+	/* What it is where nothing is said; else the nearest that there is, of a number. */
+	char *end;
+	errno = 0;
+	long long asked = strtoll(value, &end, 10);
+	bool number = end != value && !*end;
+	int near = o->dflt > o->min ? o->dflt : number && asked > o->max ? o->max : o->min;
+	return err_hint(e, "give '--%s %d'", o->name, near);
 }
 
 void *options_new(const struct option_spec *table)

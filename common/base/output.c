@@ -108,9 +108,15 @@ static void print_plain(const struct column *cols, const json_t *rows, bool name
 #define COLUMNS_MAX 16
 #define GAP 2
 
+#define KEPT 2	     /* columns that stay, whatever the words in them */
+#define LEAST_CUT 12 /* columns of a word that is cut */
+#define WORD_MAX 60  /* columns of a word for which no other column goes */
+#define NARROW 60
+
 struct table {
-	const struct column *cols;
+	struct column cols[COLUMNS_MAX];
 	size_t n, widths[COLUMNS_MAX], least[COLUMNS_MAX];
+	bool empty[COLUMNS_MAX];
 };
 
 static size_t larger(size_t a, size_t b)
@@ -118,17 +124,22 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-static void measure(struct table *t, const json_t *rows)
+static void measure(struct table *t, const struct column *cols, const json_t *rows)
 {
 	size_t i;
 	json_t *row;
-	for (t->n = 0; t->cols[t->n].title && t->n < COLUMNS_MAX; t->n++)
-		t->widths[t->n] = t->least[t->n] = terminal_width(t->cols[t->n].title);
+	for (t->n = 0; cols[t->n].title && t->n < COLUMNS_MAX; t->n++) {
+		t->cols[t->n] = cols[t->n];
+		t->widths[t->n] = t->least[t->n] = terminal_width(cols[t->n].title);
+		t->empty[t->n] = true;
+	}
 	json_array_foreach (rows, i, row) {
 		for (size_t c = 0; c < t->n; c++) {
 			STR_AUTO text = cell_text(row, &t->cols[c]);
+			t->empty[c] &= !text || !*text;
 			t->widths[c] = larger(t->widths[c], terminal_width(text ? text : ""));
-			t->least[c] = larger(t->least[c], terminal_longest_word(text ? text : ""));
+			size_t word = terminal_longest_word(text ? text : "");
+			t->least[c] = larger(t->least[c], word < WORD_MAX ? word : WORD_MAX);
 		}
 	}
 }
@@ -141,7 +152,7 @@ static size_t whole_width(const struct table *t)
 	return sum;
 }
 
-/* Takes from the widest column that can give, until all fit; false when no word may be cut. */
+/* Takes from the widest column that can give, until all fit; false when none can. */
 static bool squeeze(struct table *t, size_t columns)
 {
 	while (whole_width(t) > columns) {
@@ -154,6 +165,55 @@ static bool squeeze(struct table *t, size_t columns)
 			return false;
 		t->widths[widest]--;
 	}
+	return true;
+}
+
+static size_t least_width(const struct table *t)
+{
+	size_t sum = 0;
+	for (size_t c = 0; c < t->n; c++)
+		sum += t->least[c] + (c + 1 < t->n ? GAP : 0);
+	return sum;
+}
+
+/* The column that is missed least: an empty one, else the one that says so, else the last. */
+static size_t least_missed(const struct table *t)
+{
+	size_t found = t->n - 1;
+	for (size_t c = t->n; c-- > 1;)
+		if (t->empty[c])
+			return c;
+	for (size_t c = 1; c < t->n; c++)
+		if (t->cols[c].spare > t->cols[found].spare)
+			found = c;
+	return found;
+}
+
+static void drop(struct table *t, size_t at)
+{
+	t->n--;
+	for (size_t c = at; c < t->n; c++) {
+		t->cols[c] = t->cols[c + 1];
+		t->widths[c] = t->widths[c + 1];
+		t->least[c] = t->least[c + 1];
+		t->empty[c] = t->empty[c + 1];
+	}
+}
+
+/*
+ * Fewer columns where not all fit, and then words that are cut. False: on less than any terminal
+ * has for itself, where a name would be in shreds.
+ */
+static bool fit(struct table *t, size_t columns)
+{
+	while (t->n > KEPT && least_width(t) > columns)
+		drop(t, least_missed(t));
+	if (least_width(t) > columns && columns < NARROW)
+		return false;
+	for (size_t c = 0; least_width(t) > columns && c < t->n; c++)
+		if (t->least[c] > LEAST_CUT)
+			t->least[c] = LEAST_CUT;
+	squeeze(t, columns);
 	return true;
 }
 
@@ -201,19 +261,21 @@ static void print_table(const struct table *t, const json_t *rows)
 	}
 }
 
-static void print_members(
-	const struct column *cols, const json_t *obj, size_t label, size_t columns, bool empty_too)
+static void print_member(const struct column *c, const json_t *obj, size_t label, size_t columns)
 {
-	for (const struct column *c = cols; c->title; c++) {
-		STR_AUTO text = cell_text(obj, c);
-		if (!empty_too && (!text || !*text))
-			continue;
-		printf("%-*s ", (int)label, c->title);
-		terminal_wrapped(stdout, text ? text : "", label + 1, columns);
-	}
+	STR_AUTO text = cell_text(obj, c);
+	printf("%-*s ", (int)label, c->title);
+	terminal_wrapped(stdout, text ? text : "", label + 1, columns);
 }
 
-/* On a terminal too narrow for a table: each row as lines of its own. */
+static void print_members(
+	const struct column *cols, const json_t *obj, size_t label, size_t columns)
+{
+	for (const struct column *c = cols; c->title; c++)
+		print_member(c, obj, label, columns);
+}
+
+/* On a very narrow terminal: each row as a few lines of its own. */
 static void print_blocks(const struct table *t, const json_t *rows, size_t columns)
 {
 	size_t label = 0, i;
@@ -223,16 +285,20 @@ static void print_blocks(const struct table *t, const json_t *rows, size_t colum
 	json_array_foreach (rows, i, row) {
 		if (i)
 			putchar('\n');
-		print_members(t->cols, row, label, columns, false);
+		for (size_t c = 0; c < t->n; c++) {
+			STR_AUTO text = cell_text(row, &t->cols[c]);
+			if (text && *text)
+				print_member(&t->cols[c], row, label, columns);
+		}
 	}
 }
 
-static void print_aligned(const struct column *cols, const json_t *rows)
+static void print_aligned(const struct column *cols, const json_t *rows, bool wide)
 {
-	struct table t = {.cols = cols};
+	struct table t;
 	size_t columns = terminal_columns();
-	measure(&t, rows);
-	if (squeeze(&t, columns))
+	measure(&t, cols, rows);
+	if (wide || fit(&t, columns))
 		print_table(&t, rows);
 	else
 		print_blocks(&t, rows, columns);
@@ -247,7 +313,7 @@ int output_list(const struct invocation *in, const struct column *cols, json_t *
 	else if (in->output == OUTPUT_NAME || !isatty(STDOUT_FILENO))
 		print_plain(cols, rows, in->output == OUTPUT_NAME);
 	else if (json_array_size(rows))
-		print_aligned(cols, rows);
+		print_aligned(cols, rows, in->common.wide);
 	json_decref(rows);
 	return 0;
 }
@@ -261,7 +327,7 @@ int output_object(
 		print_json(obj);
 	bool text_form = in->output == OUTPUT_TEXT, tty = isatty(STDOUT_FILENO);
 	if (text_form && tty)
-		print_members(cols, obj, 14, terminal_columns(), true);
+		print_members(cols, obj, 14, terminal_columns());
 	for (const struct column *c = cols; in->output != OUTPUT_JSON && c->title; c++) {
 		if (text_form && tty)
 			break;

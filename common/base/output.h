@@ -12,10 +12,12 @@
 struct column {
 	const char *title; /* header on a terminal */
 	const char *key;   /* member of each row */
+	int spare;	   /* where a terminal is too narrow, the highest goes first */
 };
 
 /*
  * Prints an array of objects. Columns end with a title of NULL; `-o name` prints the first column.
+ * On a terminal a table has the columns that fit; --wide has all.
  * Members that are arrays are joined with ", "; true is "yes"; false and null are "". Takes rows
  * over; NULL is of an error before, and -1.
  */

@@ -39,7 +39,7 @@ enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_NAME };
 struct common_options {
 	const char *state, *key_file, *output;
 	int key_fd, passphrase_fd; /* -1: not given */
-	bool yes, help, version;
+	bool yes, wide, help, version;
 };
 extern const struct option_spec common_options[];
 

@@ -23,6 +23,12 @@ __attribute__((format(printf, 3, 0))) static void say(
 	BUF_AUTO b = {0};
 	buf_vaddf(&b, fmt, ap);
 	output_fresh_line();
+	if (in->output == OUTPUT_JSON) {
+		JSON_AUTO o =
+			json_pack("{s:{s:o}}", kind, "message", json_text_or_null(buf_str(&b)));
+		output_json_line(stderr, o, JSON_COMPACT);
+		return;
+	}
 	fprintf(stderr, "%s: %s: ", in->program->name, kind);
 	put_line(buf_str(&b));
 }

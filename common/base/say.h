@@ -6,7 +6,8 @@
 
 /* "evctl-cred: error: ..." and its hint; with -o json one JSON line. */
 void say_error(const struct invocation *in, const struct err *e);
-/* Notes and warnings on stderr: "evctl-cred: note: ...". */
+/* Notes and warnings on stderr: "evctl-cred: note: ..."; with -o json {"note": {"message": ...}}.
+ */
 void say_note(const struct invocation *in, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void say_warn(const struct invocation *in, const char *fmt, ...)

@@ -62,9 +62,10 @@ void inflow_free(struct inflow *in);
 int inflow_lost(struct drive *d, const int64_t *calls, size_t n, const char *why, struct err *e);
 /* Gives the hooks each line whose turn has come; all: what has no answer is passed over. */
 int inflow_lines(struct drive *d, bool all, struct err *e);
-/* A line of an error, in place of an envelope. */
-void inflow_error_line(const struct drive *d, int64_t call, const struct err *was, const char *kind,
-	struct buf *line);
+/* A line of an error, in place of an envelope; read: the line of the calls that it is about, or 0.
+ */
+void inflow_error_line(const struct drive *d, int64_t call, int64_t read, const struct err *was,
+	const char *kind, struct buf *line);
 
 /* ---- drive.c ---- */
 

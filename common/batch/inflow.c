@@ -47,10 +47,10 @@ static void outcome_line(const struct drive *d, const struct inflow *in, int64_t
 	}
 }
 
-void inflow_error_line(const struct drive *d, int64_t call, const struct err *was, const char *kind,
-	struct buf *line)
+void inflow_error_line(const struct drive *d, int64_t call, int64_t read, const struct err *was,
+	const char *kind, struct buf *line)
 {
-	JSON_AUTO error = json_error(was);
+	JSON_AUTO error = json_error_in(was, read);
 	BUF_AUTO text = {0};
 	if (kind)
 		json_object_set_new(json_object_get(error, "error"), "kind", json_string(kind));
@@ -258,7 +258,7 @@ static int read_word(
 	err_set(&was, (enum err_code)it->word.code, "%s", it->word.msg);
 	if (it->word.hint[0])
 		err_hint(&was, "%s", it->word.hint);
-	inflow_error_line(d, it->word.call, &was, NULL, &it->line);
+	inflow_error_line(d, it->word.call, 0, &was, NULL, &it->line);
 	return 0;
 }
 
@@ -448,7 +448,7 @@ int inflow_lost(struct drive *d, const int64_t *calls, size_t n, const char *why
 		BUF_AUTO line = {0};
 		struct err was = {0};
 		err_set(&was, ERR_FAIL, "%s", why);
-		inflow_error_line(d, calls[i], &was, "lost", &line);
+		inflow_error_line(d, calls[i], 0, &was, "lost", &line);
 		struct batch_answer a = {.call = calls[i],
 			.code = ERR_FAIL,
 			.line = buf_str(&line),

@@ -232,7 +232,7 @@ static int answer_now(struct preparing *p, int64_t call, struct read_line *l, st
 {
 	BUF_AUTO line = {0};
 	const struct drive d = {.plain = true};
-	inflow_error_line(&d, call, &l->wrong, NULL, &line);
+	inflow_error_line(&d, call, p->lines, &l->wrong, NULL, &line);
 	struct batch_answer a = {.call = call,
 		.code = (int)l->wrong.code,
 		.line = buf_str(&line),

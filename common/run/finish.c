@@ -70,8 +70,13 @@ static void judge(const struct going *g, struct yield *y)
 		fail(y, RUN_FAILED, "its caller was interrupted");
 	if (g->reply.gate_lost)
 		fail(y, RUN_FAILED, "the gate ended during the call");
+	BUF_AUTO why = {0};
+	buf_adds(&why, r->why ? r->why : "");
+	if (r->too_long)
+		buf_addf(&why, ": %zu bytes, and at most %zu may be", r->too_long,
+			MB(LIMIT_RESULT_MB));
 	if (r->status != SANDBOX_OK)
-		fail(y, map[r->status], r->why);
+		fail(y, map[r->status], buf_str(&why));
 }
 
 /* ---- the result ---------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ const struct fields wire_call =
 const struct fields wire_reply = FIELDS('R', 1, FIELD_NUMBER(struct room_reply, result.status),
 	FIELD_TEXT_OR_NULL(struct room_reply, result.limit, TEXT_MAX),
 	FIELD_TEXT_OR_NULL(struct room_reply, result.why, TEXT_MAX),
+	FIELD_NUMBER(struct room_reply, result.too_long),
 	FIELD_BUF(struct room_reply, result.result, WIRE_MAX),
 	FIELD_BUF(struct room_reply, result.log, WIRE_MAX),
 	FIELD_FLAG(struct room_reply, result.log_truncated),

@@ -103,12 +103,13 @@ static ssize_t take_chunk(int fd, char chunk[CHUNK])
 }
 
 /* Keeps up to the limit and reads on past it, so that nobody inside blocks on a full pipe. */
-static ssize_t take_some(int fd, struct buf *b, bool *cut)
+static ssize_t take_some(int fd, struct buf *b, size_t *total, bool *cut)
 {
 	char chunk[CHUNK];
 	ssize_t n = take_chunk(fd, chunk);
 	size_t room = b->limit - b->len, got = n > 0 ? (size_t)n : 0;
 	*cut |= got > room;
+	*total += got;
 	buf_add(b, chunk, got > room ? room : got);
 	return n;
 }
@@ -211,11 +212,12 @@ static void send_more(struct turn *t, const struct control *c, const struct buf 
 static void take_pipes(struct turn *t, struct control *c, struct intake *in)
 {
 	if (t->p[ON_RESULT].revents)
-		t->result_open = take_some(c->result, &in->result, &in->result_cut) >= 0;
+		t->result_open =
+			take_some(c->result, &in->result, &in->result_total, &in->result_cut) >= 0;
 	if (t->p[ON_LOG].revents)
 		t->log_open = take_log(c->log, in) >= 0;
 	if (t->p[ON_OUT].revents)
-		t->out_open = take_some(c->out, &in->out, &in->out_cut) >= 0;
+		t->out_open = take_some(c->out, &in->out, &in->out_total, &in->out_cut) >= 0;
 }
 
 /* Milliseconds until the deadline, or until it is time to look, as poll(2) takes them. */
@@ -274,10 +276,10 @@ bool control_kill(struct control *c, struct intake *in, int pidfd)
 
 void control_drain(struct control *c, struct intake *in)
 {
-	while (take_some(c->result, &in->result, &in->result_cut) > 0)
+	while (take_some(c->result, &in->result, &in->result_total, &in->result_cut) > 0)
 		;
 	while (take_log(c->log, in) > 0)
 		;
-	while (take_some(c->out, &in->out, &in->out_cut) > 0)
+	while (take_some(c->out, &in->out, &in->out_total, &in->out_cut) > 0)
 		;
 }

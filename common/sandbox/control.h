@@ -53,6 +53,7 @@ enum control_end {
 struct intake {
 	struct buf out, result; /* limits set by sandbox_call() */
 	struct ends log;
+	size_t out_total, result_total; /* bytes that came */
 	bool out_cut, result_cut;
 	int64_t ready_at; /* CLOCK_MONOTONIC ms; 0: not yet */
 	const struct sandbox_call *call;

@@ -213,19 +213,34 @@ static void fail(
 	r->why = why;
 }
 
+static void fail_long(struct sandbox_result *r, size_t n)
+{
+	fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+	r->too_long = n;
+}
+
+/* A number that the cell wrote; 0 where it is none. */
+static size_t number_of(const struct frame_view *f)
+{
+	char digits[16] = "";
+	if (f->len < sizeof digits)
+		memcpy(digits, f->data, f->len);
+	return strtoul(digits, NULL, 10);
+}
+
 static void judge_ok(const struct sandbox *sb, const struct sandbox_call *call, struct intake *in,
 	const struct frame_view *f, struct sandbox_result *r)
 {
 	if (call->entry_func) {
 		const char *why = f->len > sb->limits.result ? NULL : result_json(f->data, f->len);
 		if (f->len > sb->limits.result)
-			return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+			return fail_long(r, f->len);
 		if (why)
 			return fail(r, SANDBOX_FAILED, NULL, why);
 		buf_add(&r->result, f->data, f->len);
 	} else {
 		if (in->out_cut)
-			return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+			return fail_long(r, in->out_total);
 		if (!text_is_utf8(in->out.data, in->out.len))
 			return fail(r, SANDBOX_FAILED, NULL, "the result is not UTF-8");
 		buf_add(&r->result, in->out.data, in->out.len);
@@ -235,7 +250,7 @@ static void judge_ok(const struct sandbox *sb, const struct sandbox_call *call, 
 }
 
 /* What the cell says is only a kind of failure, never more; the kernel's counters come first. */
-static void judge_failed(char kind, const struct cgroup_events *before,
+static void judge_failed(char kind, const struct frame_view *f, const struct cgroup_events *before,
 	const struct cgroup_events *after, struct sandbox_result *r)
 {
 	if (kind == 'M' || after->oom_kills > before->oom_kills)
@@ -245,7 +260,7 @@ static void judge_failed(char kind, const struct cgroup_events *before,
 	if (kind == 'D')
 		return fail(r, SANDBOX_LIMIT, "disk", "no space left to write");
 	if (kind == 'L')
-		return fail(r, SANDBOX_LIMIT, "result", "the result is too long");
+		return fail_long(r, number_of(f));
 	if (kind == 'V')
 		return fail(r, SANDBOX_FAILED, NULL, "the result is not JSON");
 	fail(r, SANDBOX_FAILED, NULL, kind ? "the tool raised an error" : "the tool ended early");
@@ -259,7 +274,7 @@ static void judge(const struct sandbox *sb, const struct sandbox_call *call, str
 	int got = control_frame(&sb->control, in, &f);
 	if (got == 1 && f.kind == 'R')
 		return judge_ok(sb, call, in, &f, r);
-	judge_failed(got > 0 ? f.kind : '\0', before, &after, r);
+	judge_failed(got > 0 ? f.kind : '\0', &f, before, &after, r);
 	if (got < 0 && r->status == SANDBOX_FAILED)
 		r->why = "what came back is no result";
 }

@@ -80,6 +80,7 @@ struct sandbox_result {
 	enum sandbox_status status;
 	const char *limit; /* "memory", "processes", "result", "disk" or NULL; static */
 	const char *why;   /* for the owner only: one line, static; NULL when OK */
+	size_t too_long;   /* bytes of a result that is over its limit */
 	struct buf result; /* JSON text of a function, UTF-8 stdout of a script; empty unless OK */
 	struct buf log;	   /* stdout (of functions), stderr and tracebacks, up to the limit */
 	bool log_truncated;

@@ -19,7 +19,8 @@
 /* What goes along, in an order in which all that is referred to is there. */
 static const char *const copies[] = {
 	"INSERT INTO small.meta SELECT key, value FROM main.meta WHERE key = 'public_key'",
-	"INSERT INTO small.credentials SELECT id, name, payer, sealed, version, '', length, "
+	"INSERT INTO small.credentials (id, name, payer, sealed, version, length, value, "
+	"created, changed) SELECT id, name, payer, sealed, version, length, "
 	"iif(payer = 'stored', value, NULL), created, changed FROM main.credentials "
 	"WHERE id IN " CREDENTIALS,
 	"INSERT INTO small.hosts SELECT h.* FROM main.hosts h JOIN main.attachments a "

@@ -21,6 +21,16 @@ int expert_names(struct state *st, struct strv *out, struct err *e)
 	return db_texts(st->db, e, out, "SELECT name FROM experts ORDER BY name", "");
 }
 
+bool expert_first_draft(struct state *st, const char *name)
+{
+	struct err quiet = {0};
+	bool found = false;
+	int64_t id;
+	db_number(st->db, &quiet, &id, &found,
+		"UPDATE experts SET told = 1 WHERE name = ? AND told = 0 RETURNING id", "s", name);
+	return found;
+}
+
 int expert_find(struct state *st, const char *name, struct expert *out, struct err *e)
 {
 	*out = (struct expert){0};

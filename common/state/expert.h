@@ -54,6 +54,8 @@ struct expert_view {
 void expert_free(struct expert *x);
 void expert_view_free(struct expert_view *v);
 
+/* Whether its builder is to be told that its draft runs: once. */
+bool expert_first_draft(struct state *st, const char *name);
 int expert_find(struct state *st, const char *name, struct expert *out, struct err *e);
 /* The id of the expert of that name whose draft is in that directory; *found says if there is one.
  */

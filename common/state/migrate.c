@@ -26,8 +26,11 @@ static const struct migration all_steps[] = {
 	    "CREATE TABLE batch_streams ( batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, name TEXT NOT NULL, node TEXT, frames INTEGER NOT NULL DEFAULT 0, final INTEGER NOT NULL DEFAULT 0, refused TEXT, PRIMARY KEY (batch, name) ) STRICT, WITHOUT ROWID;"
 	    "CREATE TABLE batch_parts ( id INTEGER PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id) ON DELETE CASCADE, lines BLOB NOT NULL ) STRICT;"
 	    "CREATE INDEX batch_parts_batch ON batch_parts (batch)"},
-	{4, "ALTER TABLE experts ADD COLUMN listed INTEGER NOT NULL DEFAULT 0;"
+	{4, "ALTER TABLE credentials ADD COLUMN expires INTEGER;"
+	    "ALTER TABLE credentials ADD COLUMN remind INTEGER NOT NULL DEFAULT 14;"
+	    "ALTER TABLE experts ADD COLUMN listed INTEGER NOT NULL DEFAULT 0;"
 	    "ALTER TABLE experts ADD COLUMN contact TEXT NOT NULL DEFAULT '';"
+	    "ALTER TABLE experts ADD COLUMN told INTEGER NOT NULL DEFAULT 0;"
 	    "CREATE TABLE buyers ( name TEXT PRIMARY KEY, note TEXT NOT NULL DEFAULT '', added INTEGER NOT NULL, removed INTEGER ) STRICT, WITHOUT ROWID;"
 	    "CREATE TABLE buyer_experts ( buyer TEXT NOT NULL REFERENCES buyers (name) ON DELETE CASCADE, expert INTEGER NOT NULL REFERENCES experts (id) ON DELETE CASCADE, granted INTEGER, asked INTEGER, PRIMARY KEY (buyer, expert) ) STRICT, WITHOUT ROWID;"
 	    "CREATE INDEX buyer_experts_expert ON buyer_experts (expert);"

@@ -15,7 +15,9 @@ CREATE TABLE credentials (
 	length INTEGER NOT NULL DEFAULT 0,
 	value BLOB,                          -- sealed; NULL while the builder has given none
 	created INTEGER NOT NULL,
-	changed INTEGER NOT NULL
+	changed INTEGER NOT NULL,
+	expires INTEGER,                     -- the day from which it is not to be relied on
+	remind INTEGER NOT NULL DEFAULT 14   -- days before that
 ) STRICT;
 
 CREATE TABLE hosts (
@@ -40,7 +42,8 @@ CREATE TABLE experts (
 	last_version INTEGER NOT NULL DEFAULT 0,
 	created INTEGER NOT NULL,
 	listed INTEGER NOT NULL DEFAULT 0,   -- the door shows it to whoever asks
-	contact TEXT NOT NULL DEFAULT ''
+	contact TEXT NOT NULL DEFAULT '',
+	told INTEGER NOT NULL DEFAULT 0      -- its builder knows that its draft runs
 ) STRICT;
 
 -- What was last seen of an expert's tools: for completion and listings, not for running.

@@ -19,7 +19,7 @@ def run(call):
             kind = MEMORY if isinstance(error, MemoryError) else NO_JSON
             report(error)
         if len(payload) > RESULT_MAX:
-            kind, payload = TOO_LONG, b''
+            kind, payload = TOO_LONG, b'%d' % len(payload)
     value = None
     if not function:
         end_script()
