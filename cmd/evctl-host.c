@@ -21,11 +21,14 @@ static const struct cli_noun host = {.columns = columns, .find = host_named, .wa
 /* The gate would refuse it only when code asks: better said where it is declared. */
 static void note_private(const struct invocation *in, const char *text, const struct route *r)
 {
-	if (!r->allow_private && r->connect_to && addr_text_private(r->connect_to))
+	BUF_AUTO own = {0};
+	buf_addf(&own, "%s%s", text, strchr(text, ':') ? "" : ":443");
+	const char *to = r->connect_to ? r->connect_to : buf_str(&own);
+	if (!r->allow_private && addr_text_private(to))
 		say_note(in,
 			"%s is a private address, refused until: "
 			"evctl-host set %s --allow-private yes",
-			r->connect_to, text);
+			to, text);
 }
 
 /* Where one stands in an URL, or alone, and what follows it: "127.0.0.1", ":8000". */
@@ -44,7 +47,7 @@ static bool find_address(const char *text, bool *plain, char addr[64], char port
 	snprintf(addr, 64, "%.*s", (int)(n - bracket), at + bracket);
 	snprintf(port, 16, "%.*s", (int)(*rest == ':' ? strcspn(rest, "/?#") : 0), rest);
 	return inet_pton(v6 ? AF_INET6 : AF_INET, addr, bin) == 1 ||
-	       (!v6 && strcmp(addr, "localhost") == 0 && scheme);
+	       (scheme && strcmp(addr, "localhost") == 0);
 }
 
 /* An address is no host, but one can be reached by a name: the command that does. */
@@ -55,6 +58,9 @@ static int offer_name(const char *text, struct err *e)
 	if (e->code != ERR_USAGE || !find_address(text, &plain, addr, port))
 		return -1;
 	const char *number = *port ? port : plain ? ":80" : ":443";
+	if (strcmp(addr, "localhost") == 0)
+		return err_hint(e, "evctl-host add localhost%s%s --allow-private",
+			strcmp(number, ":443") == 0 ? "" : number, plain ? " --plain" : "");
 	snprintf(to, sizeof to, strchr(addr, ':') ? "[%s]%s" : "%s%s", addr, number);
 	return err_hint(e, "give it a name: evctl-host add NAME%s --connect-to %s%s%s",
 		strcmp(number, ":443") == 0 ? "" : number, to,

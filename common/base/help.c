@@ -55,12 +55,17 @@ static void print_verb_options(FILE *f, const struct option_spec *o)
 static void print_outputs(FILE *f, const struct program *p, const struct verb *only)
 {
 	for (const struct verb *v = p->verbs; v && v->run; v++) {
+		char line[160];
+		size_t n;
 		if ((only && v != only) || !v->outputs)
 			continue;
-		fprintf(f, "      %s%s-o takes also: ", v->name ? v->name : "", v->name ? " " : "");
-		for (const char *at = v->outputs; *at; at++)
-			fputs(*at == '|' ? ", " : (char[]){*at, 0}, f);
-		fprintf(f, "\n");
+		n = (size_t)snprintf(line, sizeof line,
+			"%s%s-o takes also: ", v->name ? v->name : "", v->name ? " " : "");
+		for (const char *at = v->outputs; *at && n + 3 < sizeof line; at++)
+			n += (size_t)snprintf(
+				line + n, sizeof line - n, *at == '|' ? ", " : "%c", *at);
+		fprintf(f, "      ");
+		terminal_wrapped(f, line, 6, help_columns(f));
 	}
 }
 

@@ -138,9 +138,8 @@ static void check_database(struct state *st, json_t *rows)
 /* A key that others could read is closed to them, and the advice to change it stays. */
 static bool is_open_key(const struct state *st, struct stat *k)
 {
-	const char *path = st->key_from;
-	return path && path[0] == '/' && stat(path, k) == 0 && S_ISREG(k->st_mode) &&
-	       (k->st_mode & 0077);
+	const char *path = st->place.key_fd < 0 ? st->key_from : NULL;
+	return path && stat(path, k) == 0 && S_ISREG(k->st_mode) && (k->st_mode & 0077);
 }
 
 static bool close_key(struct state *st, json_t *fixed)
@@ -159,8 +158,9 @@ static enum health judge_key(const struct state *st, bool ok)
 		return HEALTH_OK;
 	if (is_open_key(st, &k))
 		return HEALTH_EXPOSED;
-	return st->key_from && st->key_from[0] == '/' && file_exists(st->key_from) ? HEALTH_BROKEN
-										   : HEALTH_MISSING;
+	return st->place.key_fd >= 0 || (st->key_from && file_exists(st->key_from))
+		       ? HEALTH_BROKEN
+		       : HEALTH_MISSING;
 }
 
 static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)

@@ -275,6 +275,8 @@ static void write_hosts(struct scan *s, struct buf *b)
 		strv_add(&seen, buf_str(&host));
 		json_array_append_new(list, json_text_or_null(buf_str(&host)));
 	}
+	if (!json_array_size(list))
+		json_array_append_new(list, json_string("api.example.com"));
 	buf_adds(b, "# hosts that the code may reach, attached when the expert is created "
 		    "(evctl-host add HOST first)\n# hosts: ");
 	yaml_flow(list, b);

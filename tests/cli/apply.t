@@ -400,6 +400,24 @@ with T() as t:
     t.ok([h["host"] for h in r.json["hosts"]] == ["api.crm.example"] and r.json["connections"] == [] and
          [x["name"] for x in r.json["experts"]] == ["crm-helper"], "and what the file has is left", r)
 
+    # a binding that the file leaves out goes with the credential that it lacks, where it has the hosts
+    t.cred("LOOSE", VALUE)
+    t.good("evctl-host", "add", "kept.example", "--bind", "LOOSE")
+    write("credentials: [{name: CRM_KEY}]\n")
+    r = apply("--prune", "-n")
+    t.ok(r.code == 5 and "kept.example" in r.err, "hosts that are no section are left alone", r)
+    write("credentials: [{name: CRM_KEY}]\nhosts: [{host: api.crm.example}, {host: kept.example}]\n")
+    r = apply("--prune", "-n")
+    t.ok(r.out.splitlines() == ["- bind kept.example (LOOSE)", "- credential LOOSE", "nothing was changed (-n)"],
+         "the plan says what it would unbind", r)
+    r = apply("--prune", "--yes")
+    t.ok(r.code == 0 and t.run("evctl-host", "show", "kept.example", "-o", "json").json["credential"] is None, "and it does", r)
+    t.cred("LOOSE", VALUE)
+    t.good("evctl-bind", "set", "kept.example", "LOOSE")
+    write("credentials: [{name: CRM_KEY}]\nhosts: [{host: api.crm.example}, {host: kept.example, bind: LOOSE}]\n")
+    r = apply("--prune", "--yes")
+    t.ok(r.out == "nothing to change\n", "what a host is bound to is named by that", r)
+
     # the file is bounded, and an apply that loses the race for the state waits, then says so
     write("hosts: []\n" + "# " + "x" * 1_000_000)
     t.fails(2, "a file over 1 MB", "evctl-apply", "-f", file, hint=False)

@@ -120,6 +120,10 @@ with T() as t:
     r = doctor("--fix")
     t.ok(len(r.json["fixed"]) == 1 and "rekey" in r.json["fixed"][0] and key.stat().st_mode & 0o7777 == 0o600 and
          bad(r) == base, "--fix closes it, and says that it may be known", r)
+    key.chmod(0o644)
+    r = t.run("evctl-doctor", "-o", "json", cwd=t.home, env={"EVCTL_KEY_FILE": "master.key"})
+    t.ok(checks(r)["private-key"]["level"] == "exposed", "however it was named", r)
+    key.chmod(0o600)
     key.unlink()
     finds("no private key", "private-key", "there is no private key", "--key-file", "missing")
     r = doctor("--fix")

@@ -69,9 +69,13 @@ with T() as t:
                           ("https://8.8.8.8/x", "NAME --connect-to 8.8.8.8:443"),
                           ("[::1]:8443", "NAME:8443 --connect-to [::1]:8443 --allow-private"),
                           ("fe80::1", "NAME --connect-to [fe80::1]:443 --allow-private"),
-                          ("http://localhost:5000", "NAME:5000 --connect-to localhost:5000 --allow-private --plain")):
+                          ("[fd00::1]", "NAME --connect-to [fd00::1]:443 --allow-private")):
         t.fails(2, f"an address: {text}", "evctl-host", "add", text,
                 hint=f"give it a name: evctl-host add {command}\n")
+    t.fails(2, "localhost is a name", "evctl-host", "add", "http://localhost:5000/v1",
+            hint="evctl-host add localhost:5000 --plain --allow-private\n")
+    r = t.run("evctl-host", "add", "localhost:5000", "--plain")
+    t.ok(r.code == 0 and "localhost:5000 is a private address, refused until" in r.err, "and is said to be private", r)
     r = t.run("evctl-host", "add", "lab.example:8443", "--connect-to", "127.0.0.1:8443", "--allow-private")
     t.ok(r.code == 0, "and such a command works", r)
 
