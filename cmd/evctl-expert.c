@@ -1,5 +1,6 @@
 /* evctl-expert: sets of code tools, the hosts attached to them, and their published versions. */
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/output.h"
 #include "base/say.h"
 #include "cli/cli.h"
@@ -26,6 +27,28 @@
 /* ---- showing ----------------------------------------------------------------------------------
  */
 
+/* Whether the draft is what is published: `draft` is "same", "differs" or null, `differs` in what.
+ */
+static void add_draft(struct state *st, json_t *row)
+{
+	struct err none = {0};
+	BUF_AUTO parts = {0};
+	json_t *draft = json_null();
+	if (row && json_is_integer(json_object_get(row, "published")) &&
+		diff_draft(st, json_text_of(row, "name"), &parts, &none) == 0)
+		draft = json_string(parts.len ? "differs" : "same");
+	json_object_set_new(row, "draft", draft);
+	json_object_set_new(row, "differs", json_text_or_null(parts.len ? buf_str(&parts) : NULL));
+}
+
+static json_t *describe(struct state *st, const char *name, struct err *e)
+{
+	json_t *row = expert_describe(st, name, e);
+	if (row)
+		add_draft(st, row);
+	return row;
+}
+
 /* JSON as it is; text gets its cells made readable. Takes row over. */
 static json_t *for_output(const struct invocation *in, json_t *row, bool with_entry)
 {
@@ -34,15 +57,19 @@ static json_t *for_output(const struct invocation *in, json_t *row, bool with_en
 	if (json_is_string(json_object_get(row, "problem")))
 		say_warn(in, "%s: %s", json_text_of(row, "name"), json_text_of(row, "problem"));
 	json_t *out = expert_cells(row, with_entry);
+	if (json_is_string(json_object_get(row, "differs")))
+		json_object_set_new(
+			out, "draft", json_sprintf("differs: %s", json_text_of(row, "differs")));
 	json_decref(row);
 	return out;
 }
 
 static const struct column list_columns[] = {{"NAME", "name"}, {"PUBLISHED", "published"},
-	{"TOOLS", "tools"}, {"HOSTS", "hosts"}, {"DIRECTORY", "dir"}, {NULL}};
+	{"DRAFT", "draft"}, {"TOOLS", "tools", 1}, {"HOSTS", "hosts", 2}, {"DIRECTORY", "dir", 3},
+	{NULL}};
 static const struct column show_columns[] = {{"NAME", "name"}, {"DESCRIPTION", "description"},
 	{"DIRECTORY", "dir"}, {"TOOLS", "tools"}, {"INPUTS", "inputs"}, {"HOSTS", "hosts"},
-	{"PUBLISHED", "published"}, {"VERSIONS", "versions"}, {NULL}};
+	{"PUBLISHED", "published"}, {"DRAFT", "draft"}, {"VERSIONS", "versions"}, {NULL}};
 
 static const struct cli_noun expert = {.columns = show_columns, .find = expert_describe};
 
@@ -54,7 +81,7 @@ static int list_all(struct invocation *in, struct err *e)
 		return -1;
 	JSON_AUTO rows = json_array();
 	for (size_t i = 0; i < names.n; i++) {
-		json_t *row = for_output(in, expert_describe(&st, names.v[i], e), false);
+		json_t *row = for_output(in, describe(&st, names.v[i], e), false);
 		if (!row)
 			return -1;
 		json_array_append_new(rows, row);
@@ -76,19 +103,54 @@ static int print_made(const struct invocation *in, json_t *made,
 	return 0;
 }
 
+struct expert_show {
+	bool diff, stat, patch;
+};
+
+/* Which files differ is seen with the private key only; without it the rest is told. */
+static int add_files(const struct invocation *in, struct state *st, const struct expert_view *draft,
+	json_t *diff, struct buf *patch, struct err *e)
+{
+	const struct expert_show *o = in->options;
+	EXPERT_VIEW_AUTO published = {0};
+	struct err why = {0};
+	if (expert_load(st, draft->name, EXPERT_PUBLISHED, &published, &why) == 0)
+		return diff_files(diff, &published.t, &draft->t, o->patch ? patch : NULL, e);
+	if (o->stat || o->patch) {
+		*e = why;
+		return -1;
+	}
+	say_note(in, "which files differ cannot be told: %s", why.msg);
+	return 0;
+}
+
+static int print_patch(const struct buf *patch)
+{
+	output_text(stdout, buf_str(patch), patch->len);
+	return 0;
+}
+
 static int show_diff(const struct invocation *in, struct state *st, const char *name, struct err *e)
 {
+	const struct expert_show *o = in->options;
 	EXPERT_VIEW_AUTO published = {0};
 	EXPERT_VIEW_AUTO draft = {0};
+	BUF_AUTO patch = {.limit = 4 * MB(LIMIT_EXPERT_MB)};
 	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
 		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
 		return -1;
-	return print_made(in, diff_make(&published, &draft, e), diff_text, e);
+	JSON_AUTO diff = diff_make(&published, &draft, e);
+	if (!diff)
+		return -1;
+	bool code = strcmp(json_text_of(diff, "code"), "same") != 0;
+	if ((code || o->stat || o->patch) && add_files(in, st, &draft, diff, &patch, e) < 0)
+		return -1;
+	if (o->patch && in->output == OUTPUT_TEXT)
+		return print_patch(&patch);
+	if (o->patch)
+		json_object_set_new(diff, "patch", json_text(buf_str(&patch), patch.len));
+	return print_made(in, json_incref(diff), o->stat ? diff_stat : diff_text, e);
 }
-
-struct expert_show {
-	bool diff;
-};
 
 static int show_one(struct invocation *in, struct err *e)
 {
@@ -96,10 +158,10 @@ static int show_one(struct invocation *in, struct err *e)
 	STATE_AUTO st = {0};
 	if (cli_state(&st, in, STATE_READ, e) < 0)
 		return -1;
-	if (o->diff)
+	if (o->diff || o->stat || o->patch)
 		return show_diff(in, &st, arg(in, 0), e);
 	return output_object(
-		in, show_columns, for_output(in, expert_describe(&st, arg(in, 0), e), true), e);
+		in, show_columns, for_output(in, describe(&st, arg(in, 0), e), true), e);
 }
 
 static int run_versions(struct invocation *in, struct err *e)
@@ -354,7 +416,7 @@ static void note_supply_again(const struct invocation *in, const char *name, con
 			n, n == 1 ? "" : "s", buf_str(&who), name);
 }
 
-static int print_published(const struct invocation *in, const char *name, int version,
+static int print_published(const struct invocation *in, const char *name, int version, bool same,
 	json_t *verdict, const json_t *again, struct err *e)
 {
 	static const struct column columns[] = {{"EXPERT", "expert"}, {NULL}};
@@ -362,11 +424,18 @@ static int print_published(const struct invocation *in, const char *name, int ve
 	size_t i;
 	if (in->output != OUTPUT_TEXT)
 		return output_object(in, columns,
-			json_pack("{s:s,s:i,s:O,s:O,s:O,s:O,s:O}", "expert", name, "version",
-				version, "status", json_object_get(verdict, "status"), "flags",
-				flags, "missing", json_object_get(verdict, "missing"), "buyer_keys",
+			json_pack("{s:s,s:i,s:b,s:O,s:O,s:O,s:O,s:O}", "expert", name, "version",
+				version, "unchanged", (int)same, "status",
+				json_object_get(verdict, "status"), "flags", flags, "missing",
+				json_object_get(verdict, "missing"), "buyer_keys",
 				json_object_get(verdict, "buyer_keys"), "supply_again", again),
 			e);
+	if (same) {
+		output_say(in,
+			"unchanged: %s is as published in version %d (--force makes another)", name,
+			version);
+		return 0;
+	}
 	output_say(in, "published %s, version %d: %s", name, version, verify_status(verdict));
 	json_array_foreach (flags, i, row)
 		output_say(in, "%s", json_string_value(row));
@@ -410,11 +479,12 @@ static int run_publish(struct invocation *in, struct err *e)
 	if (cli_state(&st, in, STATE_WRITE, e) < 0 ||
 		(o->examples && try_examples(in, &st, arg(in, 0), e) < 0))
 		return -1;
-	JSON_AUTO verdict = publish(&st, arg(in, 0), o->force, &v, &version, e);
+	bool same;
+	JSON_AUTO verdict = publish(&st, arg(in, 0), o->force, &v, &version, &same, e);
 	if (!verdict)
 		return -1;
 	JSON_AUTO again = key_supply_again(&st, v.id, version, e);
-	return again ? print_published(in, v.name, version, verdict, again, e) : -1;
+	return again ? print_published(in, v.name, version, same, verdict, again, e) : -1;
 }
 
 static int run_unpublish(struct invocation *in, struct err *e)
@@ -509,10 +579,12 @@ static const struct option_spec set_options[] = {
 static const struct option_spec show_options[] = {
 	OPT_FLAG(struct expert_show, diff, "diff",
 		"what differs between the published version and the draft"),
+	OPT_FLAG(struct expert_show, stat, "stat", "which files, and by how many lines"),
+	OPT_FLAG(struct expert_show, patch, "patch", "the lines themselves", .letter = 'p'),
 	OPT_END(struct expert_show)};
 static const struct option_spec publish_options[] = {
 	OPT_FLAG(struct expert_publish, force, "force",
-		"publish in spite of a red verdict, flagged"),
+		"publish in spite of a red verdict, flagged, or what is published already"),
 	OPT_FLAG(struct expert_publish, examples, "examples",
 		"only if the examples in expert.yaml come to what they say"),
 	OPT_END(struct expert_publish)};

@@ -8,6 +8,7 @@
 #include "run/deliver.h"
 #include "run/examples.h"
 #include "state/livenames.h"
+#include "verify/diff.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +171,22 @@ static void note_signal(struct invocation *in, int sig)
 {
 	if (sig == SIGINT)
 		in->dies_by = sig;
+}
+
+/* The draft is what its builder has before the eyes. Once, where a person reads it. */
+static void note_draft(const struct invocation *in, struct state *st, const struct runner *r)
+{
+	const struct run_order *o = in->options;
+	const struct expert_view *v = runner_view(r);
+	BUF_AUTO parts = {0};
+	struct err none = {0};
+	if (v->version != EXPERT_DRAFT && o->version == EXPERT_DEFAULT && !o->buyer &&
+		!o->session && in->output == OUTPUT_TEXT && isatty(STDERR_FILENO) &&
+		diff_draft(st, v->name, &parts, &none) == 0 && parts.len)
+		say_note(in,
+			"version %d ran, from which the draft differs: %s (evctl-expert show %s "
+			"--diff; --draft runs it)",
+			v->version, buf_str(&parts), v->name);
 }
 
 static int report(struct invocation *in, const struct run_outcome *o, struct err *e)
@@ -401,6 +418,8 @@ static int run(struct invocation *in, struct err *e)
 		done = o->examples ? run_examples(in, r, e)
 		       : who.warm  ? run_calls(in, r, e)
 				   : run_one(in, r, e);
+	if (!o->examples && (done == 0 || in->exit_code))
+		note_draft(in, &st, r);
 	runner_close(&r);
 	return done;
 }

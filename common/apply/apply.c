@@ -272,28 +272,16 @@ static int attach_hosts(struct applying *ap, const struct apply_expert *w, struc
 	return 0;
 }
 
-/* What differs from the published version, as a list for people; "" where nothing does. */
-static int differences(struct state *st, const char *name, struct buf *out, struct err *e)
-{
-	EXPERT_VIEW_AUTO published = {0};
-	EXPERT_VIEW_AUTO draft = {0};
-	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
-		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
-		return -1;
-	JSON_AUTO diff = diff_make(&published, &draft, e);
-	if (!diff)
-		return -1;
-	diff_parts(diff, out);
-	return 0;
-}
-
 static int publish_expert(struct applying *ap, const char *name, const char *changed, struct err *e)
 {
 	EXPERT_VIEW_AUTO v = {0};
 	int version = 0;
-	JSON_AUTO verdict = publish(ap->st, name, false, &v, &version, e);
+	bool same = false;
+	JSON_AUTO verdict = publish(ap->st, name, false, &v, &version, &same, e);
 	if (!verdict)
 		return -1;
+	if (same)
+		return 0;
 	BUF_AUTO what = {0};
 	buf_addf(&what, "version %d%s%s", version, *changed ? ": changed " : "", changed);
 	plan_note(ap, "+", "publish", name, buf_str(&what));
@@ -303,7 +291,7 @@ static int publish_expert(struct applying *ap, const char *name, const char *cha
 static int publish_latest(struct applying *ap, const char *name, struct err *e)
 {
 	BUF_AUTO changed = {0};
-	if (differences(ap->st, name, &changed, e) < 0)
+	if (diff_draft(ap->st, name, &changed, e) < 0)
 		return -1;
 	return changed.len ? publish_expert(ap, name, buf_str(&changed), e) : 0;
 }

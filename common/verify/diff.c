@@ -1,6 +1,7 @@
 #include "verify/diff.h"
 
 #include "base/text.h"
+#include "verify/linewise.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -191,6 +192,78 @@ json_t *diff_make(
 	return d;
 }
 
+int diff_draft(struct state *st, const char *name, struct buf *parts, struct err *e)
+{
+	EXPERT_VIEW_AUTO published = {0};
+	EXPERT_VIEW_AUTO draft = {0};
+	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
+		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
+		return -1;
+	JSON_AUTO diff = diff_make(&published, &draft, e);
+	if (!diff)
+		return -1;
+	diff_parts(diff, parts);
+	return 0;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void add_patch(struct buf *patch, const struct lines_diff *d, const struct tree_file *a,
+	const struct tree_file *b)
+{
+	buf_addf(patch, "--- %s%s\n+++ %s%s\n", a ? "a/" : "/dev/null", a ? a->path : "",
+		b ? "b/" : "/dev/null", b ? b->path : "");
+	lines_patch(d, a ? a->data : "", a ? a->n : 0, b ? b->data : "", b ? b->n : 0, patch);
+}
+
+/* One file, which one of them may lack. */
+static int diff_file(json_t *files, const struct tree_file *a, const struct tree_file *b,
+	struct buf *patch, struct err *e)
+{
+	struct lines_diff d = {0};
+	if (a && b && a->n == b->n && memcmp(a->data, b->data, a->n) == 0)
+		return 0;
+	bool binary = (a && lines_binary(a->data, a->n)) || (b && lines_binary(b->data, b->n));
+	if (!binary && lines_compare(a ? a->data : "", a ? a->n : 0, b ? b->data : "", b ? b->n : 0,
+			       &d) < 0) {
+		lines_free(&d);
+		return err_set(e, ERR_FAIL, "out of memory");
+	}
+	const char *path = b ? b->path : a->path;
+	json_array_append_new(files, json_pack("{s:s,s:s,s:I,s:I,s:b}", "path", path, "what",
+					     !a	  ? "added"
+					     : !b ? "removed"
+						  : "changed",
+					     "added", (json_int_t)d.added, "removed",
+					     (json_int_t)d.removed, "binary", (int)binary));
+	if (patch && binary)
+		buf_addf(patch, "Binary file %s differs\n", path);
+	else if (patch)
+		add_patch(patch, &d, a, b);
+	lines_free(&d);
+	return 0;
+}
+
+int diff_files(
+	json_t *diff, const struct tree *a, const struct tree *b, struct buf *patch, struct err *e)
+{
+	json_t *files = json_array();
+	size_t i = 0, k = 0;
+	json_object_set_new(diff, "files", files);
+	while (i < a->n || k < b->n) {
+		int order = i == a->n	? 1
+			    : k == b->n ? -1
+					: strcmp(a->files[i].path, b->files[k].path);
+		const struct tree_file *was = order <= 0 ? &a->files[i] : NULL;
+		const struct tree_file *now = order >= 0 ? &b->files[k] : NULL;
+		if (diff_file(files, was, now, patch, e) < 0)
+			return -1;
+		i += order <= 0;
+		k += order >= 0;
+	}
+	return 0;
+}
+
 /* ---- text ---------------------------------------------------------------------------------- */
 
 static void add_names(struct buf *b, const json_t *o, const char *list, char sign, const char *noun)
@@ -220,6 +293,34 @@ static const char *bound_word(const json_t *binding, const char *side)
 	return *s ? s : "egress only";
 }
 
+static void add_file(struct buf *b, const json_t *f)
+{
+	const char *what = json_text_of(f, "what");
+	char shown[TEXT_SHOWN_MAX];
+	char sign = *what == 'a' ? '+' : *what == 'r' ? '-' : '~';
+	buf_addf(b, "%c file %s: ", sign, text_shown(json_text_of(f, "path"), shown));
+	if (json_is_true(json_object_get(f, "binary")))
+		buf_adds(b, "binary\n");
+	else
+		buf_addf(b, "+%lld -%lld\n",
+			(long long)json_integer_value(json_object_get(f, "added")),
+			(long long)json_integer_value(json_object_get(f, "removed")));
+}
+
+void diff_stat(const json_t *d, struct buf *b)
+{
+	const json_t *files = json_object_get(d, "files");
+	long long added = 0, removed = 0;
+	size_t i, n = json_array_size(files);
+	json_t *f;
+	json_array_foreach (files, i, f) {
+		add_file(b, f);
+		added += json_integer_value(json_object_get(f, "added"));
+		removed += json_integer_value(json_object_get(f, "removed"));
+	}
+	buf_addf(b, "%zu file%s: +%lld -%lld\n", n, n == 1 ? "" : "s", added, removed);
+}
+
 void diff_text(const json_t *d, struct buf *b)
 {
 	const json_t *tools = json_object_get(d, "tools"), *hosts = json_object_get(d, "hosts");
@@ -229,6 +330,8 @@ void diff_text(const json_t *d, struct buf *b)
 		buf_adds(b, "~ description\n");
 	if (strcmp(json_text_of(d, "code"), "changed") == 0)
 		buf_adds(b, "~ code\n");
+	json_array_foreach (json_object_get(d, "files"), i, c)
+		add_file(b, c);
 	add_names(b, tools, "added", '+', "tool");
 	add_names(b, tools, "removed", '-', "tool");
 	add_changed(b, tools, "tool", "name");

@@ -1,5 +1,6 @@
 #include "verify/publish.h"
 #include "verify/check.h"
+#include "verify/diff.h"
 #include "verify/verdict_text.h"
 
 #include <string.h>
@@ -13,9 +14,25 @@ static void refuse_red(const struct expert_view *v, const json_t *verdict, struc
 		v->name, v->name);
 }
 
-json_t *publish(struct state *st, const char *name, bool force, struct expert_view *v, int *version,
-	struct err *e)
+/* Is it what is published now, code, expert.yaml, hosts and bindings? */
+static bool is_published(struct state *st, const struct expert_view *draft, int *version)
 {
+	EXPERT_VIEW_AUTO published = {0};
+	struct err none = {0};
+	if (expert_load_meta(st, draft->name, EXPERT_PUBLISHED, &published, &none) < 0)
+		return false;
+	JSON_AUTO diff = diff_make(&published, draft, &none);
+	JSON_AUTO was = manifest_to_json(&published.m);
+	JSON_AUTO now = manifest_to_json(&draft->m);
+	*version = published.version;
+	return diff && json_is_true(json_object_get(diff, "same")) && was && now &&
+	       json_equal(was, now);
+}
+
+json_t *publish(struct state *st, const char *name, bool force, struct expert_view *v, int *version,
+	bool *same, struct err *e)
+{
+	*same = false;
 	if (expert_load(st, name, EXPERT_DRAFT, v, e) < 0)
 		return NULL;
 	JSON_AUTO verdict = verify_view(st, v, true, e);
@@ -27,6 +44,9 @@ json_t *publish(struct state *st, const char *name, bool force, struct expert_vi
 		refuse_red(v, verdict, e);
 		return NULL;
 	}
+	*same = !force && is_published(st, v, version);
+	if (*same)
+		return json_incref(verdict);
 	if (red)
 		json_array_insert_new(
 			json_object_get(verdict, "flags"), 0, json_string("! forced"));

@@ -6,9 +6,10 @@
 
 /*
  * Judges the draft, and freezes it with the verdict, which the caller gets, as *version. Red is
- * ERR_FINDINGS, or forced, and then flagged. v is loaded; the caller frees it.
+ * ERR_FINDINGS, or forced, and then flagged. v is loaded; the caller frees it. Where
+ * it is what is published already, *same is set and no version made, unless forced.
  */
 json_t *publish(struct state *st, const char *name, bool force, struct expert_view *v, int *version,
-	struct err *e);
+	bool *same, struct err *e);
 
 #endif

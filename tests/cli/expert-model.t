@@ -156,7 +156,8 @@ def step(m, rng, folders, value):
         cmd = ["evctl-expert", "publish", x] + (["--force"] if kind == "force" else [])
         red = e and m.verdict(x, m.draft(x))[0] == "red"
         code = 3 if not e else 7 if red and kind == "publish" else 0
-        if code == 0:
+        # What is published already is no new version, unless forced.
+        if code == 0 and (kind == "force" or e["versions"].get(e["published"]) != m.draft(x)):
             e["last"] += 1
             e["published"] = e["last"]
             e["versions"][e["last"]] = m.draft(x)

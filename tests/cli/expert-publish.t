@@ -90,7 +90,7 @@ with T() as t:
                                      "  - name: chart\n    entry: leads.py:chart\n")
     r = t.run("evctl-expert", "show", "crm-helper", "--diff")
     t.ok(r.out.splitlines() == [
-        "~ code", "+ tool chart", "~ tool count-leads: input", "+ host *.cdn.example",
+        "~ code", "~ file expert.yaml: +3 -1", "~ file leads.py: +3 -1", "+ tool chart", "~ tool count-leads: input", "+ host *.cdn.example",
         "~ host api.crm.example: plain", "~ binding of api.crm.example: CRM_KEY -> OTHER",
         "+ key OTHER", "- key CRM_KEY"], "the difference, and no code", r)
     d = t.run("evctl-expert", "show", "crm-helper", "--diff", "-o", "json").json
@@ -185,7 +185,7 @@ with T() as t:
 
     # -- at once
     last = t.run("evctl-expert", "versions", "crm-helper", "-o", "json").json[0]["version"]
-    four = [subprocess.Popen([BIN / "evctl-expert", "publish", "crm-helper", "-o", "json"], env=t.env,
+    four = [subprocess.Popen([BIN / "evctl-expert", "publish", "crm-helper", "--force", "-o", "json"], env=t.env,
                              stdout=subprocess.PIPE) for _ in range(4)]
     made = sorted(json.loads(p.communicate(timeout=60)[0])["version"] for p in four)
     t.ok(made == [last + 1, last + 2, last + 3, last + 4], "four at once are four versions", made)
