@@ -31,7 +31,7 @@ LIB := $(O)/libevctl.a
 PROGRAMS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 BINS := $(PROGRAMS:%=$(O)/bin/%)
 TESTPROGS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/sandbox/*.c tests/scan/*.c \
-	tests/gate/*.c tests/guard/*.c))
+	tests/gate/*.c tests/guard/*.c tests/bench/*.c))
 UNIT := $(patsubst tests/unit/%.c,$(O)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 
 .DELETE_ON_ERROR:
