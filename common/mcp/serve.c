@@ -45,6 +45,7 @@ struct mcp_server {
 	struct lines lines;
 	struct shelf shelf;
 	struct caller caller; /* the calling thread's */
+	struct state look;    /* the reader's, once it was needed */
 	pthread_t reader;
 	int signals, done;    /* descriptors; done is written to when the calls are over */
 	pthread_mutex_t lock; /* of what follows, and of batches */
@@ -247,16 +248,20 @@ static int check_cursor(const json_t *params, struct mcp_error *me)
 	return mcp_fail(me, MCP_INVALID_PARAMS, NULL, "no such cursor");
 }
 
+/* Once; what others change meanwhile is seen. */
+static int open_to_look(struct mcp_server *s, struct err *e)
+{
+	return s->look.db ? 0 : state_open(&s->look, s->spec->place, STATE_READ, e);
+}
+
 static json_t *on_tools(
 	struct mcp_server *s, enum mcp_rev rev, const json_t *params, struct mcp_error *me)
 {
-	STATE_AUTO st = {0};
 	struct err e = {0};
 	if (check_cursor(params, me) < 0)
 		return NULL;
-	JSON_AUTO grants = state_open(&st, s->spec->place, STATE_READ, &e) == 0
-				   ? conn_list_of(&st, s->spec->view->id, &e)
-				   : NULL;
+	JSON_AUTO grants =
+		open_to_look(s, &e) == 0 ? conn_list_of(&s->look, s->spec->view->id, &e) : NULL;
 	if (grants)
 		return mcp_cacheable(rev, offer_list(rev, s->spec->view, grants), TTL_MS);
 	mcp_fail(me, MCP_INTERNAL, NULL, "the tools cannot be listed now");
@@ -614,6 +619,7 @@ static int start(struct mcp_server *s, const struct serve_spec *spec, struct err
 static void stop(struct mcp_server *s)
 {
 	caller_close(&s->caller);
+	state_close(&s->look);
 	lines_close(&s->lines);
 	shelf_close(&s->shelf);
 	fd_close(&s->signals);

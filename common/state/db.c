@@ -17,13 +17,18 @@
 
 #define APPLICATION_ID 0x65766374 /* "evct" */
 
+#define KEPT 64 /* statements */
+
+/* A statement that was prepared is kept for the next time that it is asked. */
 struct db {
 	sqlite3 *h;
+	sqlite3_stmt *kept[KEPT]; /* the latest first; NULL: the rest is free */
+	size_t users;		  /* queries that are not freed, and whoever has it open */
 };
 
 struct query {
 	sqlite3_stmt *st;
-	sqlite3 *h;
+	struct db *db;
 };
 
 static const char schema[] = {
@@ -113,6 +118,7 @@ static int open_handle(struct db **out, const char *path, int flags, struct err 
 	struct db *db = calloc(1, sizeof *db);
 	if (!db)
 		return err_set(e, ERR_FAIL, "out of memory");
+	db->users = 1;
 	if (sqlite3_open_v2(path, &db->h, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE,
 		    NULL) != SQLITE_OK ||
 		!add_function(db, "host_text", 2, render_host) ||
@@ -239,12 +245,59 @@ int db_views(struct db *db, struct err *e)
 	return db_script(db, views, e);
 }
 
-void db_close(struct db **db)
+static void let_go(struct db *db)
 {
-	if (*db)
-		sqlite3_close_v2((*db)->h);
-	free(*db);
-	*db = NULL;
+	if (--db->users == 0)
+		free(db);
+}
+
+void db_close(struct db **at)
+{
+	struct db *db = *at;
+	*at = NULL;
+	if (!db)
+		return;
+	for (size_t i = 0; i < KEPT && db->kept[i]; i++)
+		sqlite3_finalize(db->kept[i]);
+	sqlite3_close_v2(db->h);
+	db->h = NULL;
+	let_go(db);
+}
+
+/* ---- statements that are kept ---- */
+
+/* What others do when it is prepared, or once. */
+static bool is_plain(const char *sql)
+{
+	static const char *const words[] = {
+		"SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "BEGIN ", "COMMIT"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strncmp(sql, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+/* One that was kept, which it then is no more; NULL. */
+static sqlite3_stmt *take_kept(struct db *db, const char *sql)
+{
+	for (size_t i = 0; i < KEPT && db->kept[i]; i++) {
+		sqlite3_stmt *st = db->kept[i];
+		if (strcmp(sqlite3_sql(st), sql) != 0)
+			continue;
+		memmove(&db->kept[i], &db->kept[i + 1], (KEPT - 1 - i) * sizeof *db->kept);
+		db->kept[KEPT - 1] = NULL;
+		return st;
+	}
+	return NULL;
+}
+
+static void keep(struct db *db, sqlite3_stmt *st)
+{
+	sqlite3_reset(st);
+	sqlite3_clear_bindings(st);
+	sqlite3_finalize(db->kept[KEPT - 1]);
+	memmove(&db->kept[1], &db->kept[0], (KEPT - 1) * sizeof *db->kept);
+	db->kept[0] = st;
 }
 
 int db_begin(struct db *db, struct err *e)
@@ -297,8 +350,11 @@ static struct query *prepare(
 		err_set(e, ERR_FAIL, "out of memory");
 		return NULL;
 	}
-	q->h = db->h;
-	if (sqlite3_prepare_v2(db->h, sql, -1, &q->st, NULL) != SQLITE_OK ||
+	q->db = db;
+	db->users++;
+	q->st = take_kept(db, sql);
+	if ((!q->st && sqlite3_prepare_v3(db->h, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->st,
+			       NULL) != SQLITE_OK) ||
 		bind_all(q, types, ap) < 0) {
 		fail(db->h, e);
 		query_free(&q);
@@ -334,15 +390,21 @@ int query_step(struct query *q, struct err *e)
 	int rc = sqlite3_step(q->st);
 	if (rc == SQLITE_ROW)
 		return 1;
-	return rc == SQLITE_DONE ? 0 : fail(q->h, e);
+	return rc == SQLITE_DONE ? 0 : fail(q->db->h, e);
 }
 
-void query_free(struct query **q)
+void query_free(struct query **at)
 {
-	if (*q)
-		sqlite3_finalize((*q)->st);
-	free(*q);
-	*q = NULL;
+	struct query *q = *at;
+	*at = NULL;
+	if (!q)
+		return;
+	if (q->st && q->db->h && is_plain(sqlite3_sql(q->st)))
+		keep(q->db, q->st);
+	else
+		sqlite3_finalize(q->st);
+	let_go(q->db);
+	free(q);
 }
 
 int64_t db_last_id(struct db *db)

@@ -22,7 +22,10 @@ def rss(pid):
 with T() as t:
     home = npm()
     serve_demo(t)
-    token = buyer(t, "acme", "demo")
+    src = t.expert("peer", {"t.py": "def add():\n    return 42\n"}, "name: peer\ndescription: As trivial\ntools:\n  - {name: add, description: Adds, entry: 't.py:add'}\n")
+    t.good("evctl-expert", "create", "peer", "--dir", src)
+    t.good("evctl-expert", "publish", "peer")
+    token = buyer(t, "acme", "demo", "peer")
     ca = Authority(t.dir)
     both = ca.cert("localhost")
     ADD = {"name": "add", "arguments": {"a": 2, "b": 40}}
@@ -81,12 +84,12 @@ with T() as t:
         req = urllib.request.Request(f"http://127.0.0.1:{port}/mcp", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}).encode(), JSON)
         theirs = {**JSON, "Mcp-Session-Id": urllib.request.urlopen(req).headers["Mcp-Session-Id"], "MCP-Protocol-Version": "2025-11-25"}
-        ours = Client(plain, token)
+        ours = Client(plain, token, "peer")
         for method, n in (("ping", 1), ("ping", 8), ("tools/list", 1), ("tools/list", 8)):
             body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}
             got = []
             for _ in range(3):
-                a = load(plain.port, "plain", n, 10 * CALLS // n, "/mcp/demo", ours.headers, body)[0]
+                a = load(plain.port, "plain", n, 10 * CALLS // n, "/mcp/peer", ours.headers, body)[0]
                 b = load(port, "plain", n, 10 * CALLS // n, "/mcp", theirs, body)[0]
                 got.append((a / b, a, b))
             r, a, b = sorted(got)[1]

@@ -1,8 +1,8 @@
 /*
- * Load for a server of MCP over HTTP(S): so many clients, each on a connection of its own, kept alive, sending
- * one body again and again. door_load HOST PORT tls|plain CLIENTS CALLS HEADS BODY: the last two are files,
- * HEADS without its Content-Length and empty line. Prints calls a second, the median and the 99th
- * percentile of a call's ms, and the processor seconds of this program.
+ * Load for a server of MCP over HTTP(S): so many clients, each on a connection of its own, kept
+ * alive, sending one body again and again. door_load HOST PORT tls|plain CLIENTS CALLS HEADS BODY:
+ * the last two are files, HEADS without its Content-Length and empty line. Prints calls a second,
+ * the median and the 99th percentile of a call's ms, and the processor seconds of this program.
  */
 #include <gnutls/gnutls.h>
 #include <netdb.h>
@@ -142,7 +142,8 @@ int main(int argc, char **argv)
 	calls = atoi(argv[5]);
 	char *head = read_file(argv[6], &nhead), *body = read_file(argv[7], &nbody);
 	request = malloc(nhead + nbody + 64);
-	request_len = (size_t)sprintf(request, "%.*sContent-Length: %zu\r\n\r\n", (int)nhead, head, nbody);
+	request_len = (size_t)sprintf(
+		request, "%.*sContent-Length: %zu\r\n\r\n", (int)nhead, head, nbody);
 	memcpy(request + request_len, body, nbody);
 	request_len += nbody;
 	took = calloc((size_t)(n * calls), sizeof *took);
@@ -160,7 +161,10 @@ int main(int argc, char **argv)
 	double all_s = now() - begun;
 	qsort(took, (size_t)(n * calls), sizeof *took, by_value);
 	getrusage(RUSAGE_SELF, &u);
-	printf("%.1f %.3f %.3f %.3f %d\n", n * calls / all_s, took[n * calls / 2] * 1e3, took[n * calls * 99 / 100] * 1e3,
-		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6, bad);
+	printf("%.1f %.3f %.3f %.3f %d\n", n * calls / all_s, took[n * calls / 2] * 1e3,
+		took[n * calls * 99 / 100] * 1e3,
+		(double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+			(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6,
+		bad);
 	return bad != 0;
 }
