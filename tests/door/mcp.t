@@ -217,7 +217,7 @@ with T() as t:
     t.eq(c.call("ping").status, 401, "and the next gets 401")
     c = Client(d, zeta)
     t.ok(c.call("ping").status == 200, "another's goes on")
-    t.good("evctl-expert", "publish", "demo", "--yes")
+    t.good("evctl-expert", "publish", "demo", "--force", "--yes")
     t.eq(c.call("ping").status, 404, "a new version: the session is over")
     c = Client(d, zeta)
     t.eq(c.call("ping").status, 200, "and a new one begins")
