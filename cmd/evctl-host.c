@@ -153,6 +153,26 @@ static int run_set(struct invocation *in, struct err *e)
 		in, &st, &host, text, e, "changed; published experts keep their snapshot");
 }
 
+static int run_rename(struct invocation *in, struct err *e)
+{
+	STATE_AUTO st = {0};
+	BOUND_HOST_AUTO now = {0};
+	HOST_AUTO named = {0};
+	char text[HOST_TEXT_MAX];
+	if (find(&st, in, STATE_WRITE, &now, e) < 0)
+		return -1;
+	if (host_parse(arg(in, 1), &named, e) < 0)
+		return offer_name(arg(in, 1), e);
+	struct host to = now.host;
+	to.name = named.name;
+	to.port = named.port;
+	if (host_rename(&st, &now, &to, e) < 0)
+		return -1;
+	host_text(&to, text);
+	return cli_report(in, &st, &host, text, e,
+		"renamed: bound and attached as it was; published experts keep their snapshot");
+}
+
 static int run_rm(struct invocation *in, struct err *e)
 {
 	STATE_AUTO st = {0};
@@ -168,6 +188,7 @@ static int run_rm(struct invocation *in, struct err *e)
 }
 
 static const struct arg_spec new_host[] = {{"HOST"}, {NULL}};
+static const struct arg_spec rename_args[] = {{"HOST", NAME_HOST}, {"NEW"}, {NULL}};
 static const struct arg_spec host_arg[] = {{"HOST", NAME_HOST}, {NULL}};
 static const struct option_spec add_options[] = {
 	OPT_STR(struct host_add, bind, "bind", "CRED", "the credential that it injects",
@@ -196,6 +217,8 @@ static const struct verb verbs[] = {{"add", "declare a host: NAME[:PORT] or *.NA
 					    new_host, add_options, NULL, run_add},
 	{"list", "list hosts with what they inject and their flags", NULL, NULL, NULL, run_list},
 	{"show", "show one", host_arg, NULL, NULL, run_show},
+	{"rename", "give another name; what it injects and is attached to stays", rename_args, NULL,
+		NULL, run_rename},
 	{"set", "change flags, address or certificates", host_arg, set_options, NULL, run_set},
 	{"rm", "remove one that no expert has attached", host_arg, NULL, NULL, run_rm}, {NULL}};
 

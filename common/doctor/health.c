@@ -2,6 +2,7 @@
 #include "doctor/door.h"
 
 #include "base/file.h"
+#include "state/cred_day.h"
 #include "state/keyfile.h"
 #include "state/objects.h"
 #include "state/session.h"
@@ -185,6 +186,21 @@ static void check_key(struct state *st, bool fix, json_t *rows, json_t *fixed)
 		json_object_set_new(row, "fixable", json_true());
 }
 
+static void check_days(struct state *st, json_t *rows)
+{
+	struct err quiet = {0};
+	JSON_AUTO due = json_array();
+	BUF_AUTO is = {0};
+	size_t i;
+	json_t *text;
+	cred_day_due(st, 0, false, due, &quiet);
+	json_array_foreach (due, i, text)
+		buf_addf(&is, "%s%s", i ? "; " : "", json_string_value(text));
+	if (is.len)
+		health_add(rows, "state", "credentials-due", HEALTH_WEAKER, buf_str(&is),
+			"evctl-cred rotate NAME --expires DAY");
+}
+
 static void check_objects(struct state *st, bool fix, json_t *rows, json_t *fixed)
 {
 	struct err quiet = {0};
@@ -294,6 +310,7 @@ int health_state(
 	check_database(&st, rows);
 	check_key(&st, fix, rows, fixed);
 	check_objects(&st, fix, rows, fixed);
+	check_days(&st, rows);
 	check_clock(&st, rows);
 	check_disk(dir, rows);
 	return health_door(&st, rows, e);

@@ -8,6 +8,7 @@
 #include "run/runner_in.h"
 #include "state/session.h"
 
+#include "state/cred_day.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,23 @@ static void note_unsupplied(struct going *g)
 	}
 }
 
+/* A key that is past its day works as ever, and may fail where it goes. */
+static void note_due(struct going *g)
+{
+	const struct run_hooks *h = &g->rq->hooks;
+	struct err none = {0};
+	JSON_AUTO due = json_array();
+	size_t i;
+	json_t *text;
+	if (!h->note || g->r->buyer)
+		return;
+	for (i = 0; i < g->plan.n; i++)
+		if (g->plan.v[i].there)
+			cred_day_due(g->r->st, g->plan.v[i].credential, false, due, &none);
+	json_array_foreach (due, i, text)
+		h->note(h->ctx, json_string_value(text));
+}
+
 /* ---- the call ------------------------------------------------------------------------------ */
 
 void runner_preload(struct expert_view *v, struct strv *modules)
@@ -450,6 +468,7 @@ static int carry_out(struct going *g, struct err *e)
 	if (begin(g, e) < 0)
 		return -1;
 	note_unsupplied(g);
+	note_due(g);
 	int done = open_keys(g, e);
 	if (done == 0)
 		done = make_call(g, e);

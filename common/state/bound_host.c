@@ -162,6 +162,27 @@ int host_set(struct state *st, const struct bound_host *h, const struct host *to
 	return state_finish(st, rc, "host set", text, detail_of(to), e);
 }
 
+int host_rename(struct state *st, const struct bound_host *h, const struct host *to, struct err *e)
+{
+	char text[HOST_TEXT_MAX], new_text[HOST_TEXT_MAX];
+	int64_t n;
+	bool found;
+	host_text(&h->host, text);
+	host_text(to, new_text);
+	if (check(to, e) < 0 || state_begin(st, e) < 0)
+		return -1;
+	int r = db_number(st->db, e, &n, &found, "SELECT 1 FROM hosts WHERE name = ? AND port = ?",
+		"si", to->name, (int64_t)to->port);
+	if (r == 0 && found) {
+		err_set(e, ERR_CONFLICT, "there is a host '%s' already", new_text);
+		r = err_hint(e, "evctl-host show %s", new_text);
+	}
+	if (r == 0)
+		r = db_exec(st->db, e, "UPDATE hosts SET name = ?, port = ? WHERE id = ?", "sii",
+			to->name, (int64_t)to->port, h->id);
+	return state_finish(st, r, "host rename", text, json_pack("{s:s}", "to", new_text), e);
+}
+
 int host_remove(struct state *st, const struct bound_host *h, struct err *e)
 {
 	STRV_AUTO users = {0};

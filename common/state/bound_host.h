@@ -38,6 +38,8 @@ int host_texts(struct state *st, struct strv *out, struct err *e);
 int host_add(struct state *st, const struct host *h, const struct cred *bind, struct err *e);
 /* Sets flags and route of `to` as a whole. */
 int host_set(struct state *st, const struct bound_host *h, const struct host *to, struct err *e);
+/* Another name and port, as `to` has them; attached and bound as it was. */
+int host_rename(struct state *st, const struct bound_host *h, const struct host *to, struct err *e);
 int host_remove(struct state *st, const struct bound_host *h, struct err *e);
 /* c NULL clears. */
 int host_bind(struct state *st, const struct bound_host *h, const struct cred *c, struct err *e);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DAY_MS INT64_C(86400000)
+
 static struct keyed keyed_of(int64_t id, const char *name)
 {
 	return (struct keyed){&keyed_credential, id, name};
@@ -18,7 +20,7 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 		return -1;
 	QUERY_AUTO q = db_query(st->db, e,
 		"SELECT id, version, payer = 'buyer', sealed, value IS NOT NULL, tail, length, "
-		"name "
+		"name, expires IS NOT NULL "
 		"FROM credentials WHERE name = ?",
 		"s", name);
 	int r = query_step(q, e);
@@ -32,7 +34,8 @@ int cred_find(struct state *st, const char *name, struct cred *c, struct err *e)
 		.buyer_pays = col_int(q, 2),
 		.sealed = col_int(q, 3),
 		.has_value = col_int(q, 4),
-		.length = col_int(q, 6)};
+		.length = col_int(q, 6),
+		.expires = col_int(q, 8)};
 	snprintf(c->tail, sizeof c->tail, "%s", col_text(q, 5));
 	snprintf(c->name, sizeof c->name, "%s", col_text(q, 7));
 	return 0;
@@ -199,6 +202,57 @@ int cred_remove(struct state *st, const struct cred *c, struct err *e)
 	return state_finish(st, r, "cred rm", c->name, NULL, e);
 }
 
+int cred_readers(struct state *st, const struct cred *c, struct strv *out, struct err *e)
+{
+	return db_texts(st->db, e, out,
+		"SELECT 'version ' || s.version || ' of ' || x.name FROM snapshots s "
+		"JOIN experts x ON x.id = s.expert WHERE instr(s.reads, '\"' || ?1 || '\"') "
+		"AND EXISTS (SELECT 1 FROM snapshot_hosts h WHERE h.snapshot = s.id "
+		"AND h.credential = ?2) ORDER BY x.name, s.version",
+		"si", c->name, c->id);
+}
+
+/* Its stored value, whoever pays now; 0: there is none. */
+static int open_stored(struct state *st, const struct cred *c, struct secret *out, struct err *e)
+{
+	size_t n;
+	QUERY_AUTO q = db_query(st->db, e,
+		"SELECT version, value FROM credentials WHERE id = ? AND value IS NOT NULL", "i",
+		c->id);
+	int r = query_step(q, e);
+	if (r <= 0)
+		return r;
+	const void *p = col_blob(q, 1, &n);
+	struct seal_id id = {"credentials", c->id, c->name, col_int(q, 0)};
+	return seal_open(&st->private_key, &id, p, n, out, e) < 0 ? -1 : 1;
+}
+
+int cred_check_new(struct state *st, const char *name, struct err *e)
+{
+	if (name_check_credential(name, e) < 0)
+		return -1;
+	if (!cred_exists(st, name))
+		return 0;
+	err_set(e, ERR_CONFLICT, "there is a credential '%s' already", name);
+	return err_hint(e, "evctl-cred show %s", name);
+}
+
+int cred_rename(struct state *st, const struct cred *c, const char *to, struct err *e)
+{
+	SECRET_AUTO value = {0};
+	if (cred_check_new(st, to, e) < 0)
+		return -1;
+	if ((c->has_value && state_unlock(st, e) < 0) || state_begin(st, e) < 0)
+		return -1;
+	int there = open_stored(st, c, &value, e);
+	int r = there < 0 ? -1
+			  : db_exec(st->db, e, "UPDATE credentials SET name = ? WHERE id = ?", "si",
+				    to, c->id);
+	if (r == 0 && there)
+		r = put_value(st, c->id, to, &value, e);
+	return state_finish(st, r, "cred rename", c->name, json_pack("{s:s}", "to", to), e);
+}
+
 int cred_open(struct state *st, const struct cred *c, int64_t expert, const char *buyer,
 	struct secret *out, struct err *e)
 {
@@ -292,11 +346,32 @@ json_t *cred_list(struct state *st, const char *name, struct err *e)
 		"AS hint, coalesce(h.texts, '[]') AS 'hosts:json', "
 		"iif(h.texts IS NULL, 'No hosts bound yet', '') AS note, "
 		"(SELECT json_group_array(flag) FROM (SELECT 'sealed' AS flag WHERE sealed "
-		"UNION ALL SELECT '! short' WHERE value IS NOT NULL AND length < ?2)) "
-		"AS 'flags:json', version, created AS 'created:time', changed AS 'changed:time' "
+		"UNION ALL SELECT '! short' WHERE value IS NOT NULL AND length < ?2 "
+		"UNION ALL SELECT iif(expires < ?3, '! expired', '! expires') "
+		"WHERE expires - remind * 86400000 <= ?3)) "
+		"AS 'flags:json', version, created AS 'created:time', changed AS 'changed:time', "
+		"(?3 + 86399999 - changed) / 86400000 AS age, u.used AS 'last_used:time', "
+		"date(expires / 1000, 'unixepoch') AS expires, remind, "
+		"(SELECT coalesce(json_group_array(name), '[]') FROM (SELECT DISTINCT x.name "
+		"FROM hosts b JOIN attachments a ON a.host = b.id JOIN experts x ON x.id = a.expert "
+		"WHERE b.credential = c.id ORDER BY x.name)) AS 'experts:json', "
+		"(SELECT coalesce(json_group_array(text), '[]') FROM (SELECT DISTINCT "
+		"'version ' || s.version || ' of ' || x.name AS text FROM snapshot_hosts b "
+		"JOIN snapshots s ON s.id = b.snapshot JOIN experts x ON x.id = s.expert "
+		"WHERE b.credential = c.id ORDER BY x.name, s.version)) AS 'versions:json', "
+		"(SELECT coalesce(json_group_array(text), '[]') FROM (SELECT b.buyer || ' (' || "
+		"x.name || ')' AS text FROM buyer_values b JOIN experts x ON x.id = b.expert "
+		"WHERE b.credential = c.id AND b.value IS NOT NULL ORDER BY b.buyer, x.name)) "
+		"AS 'buyers:json', "
+		"(SELECT coalesce(json_group_array(name), '[]') FROM (SELECT DISTINCT k.name "
+		"FROM hosts b JOIN connection_hosts ch ON ch.name = b.name AND ch.port = b.port "
+		"JOIN connections k ON k.id = ch.connection WHERE b.credential = c.id "
+		"ORDER BY k.name)) AS 'connections:json' "
 		"FROM credentials c LEFT JOIN (SELECT credential, json_group_array(text) AS texts "
 		"FROM (SELECT credential, text FROM host_view WHERE credential IS NOT NULL "
 		"ORDER BY name, port) GROUP BY credential) h ON h.credential = c.id "
+		"LEFT JOIN (SELECT j.key AS key, max(r.started) AS used FROM runs r, "
+		"json_each(r.detail, '$.keys') j GROUP BY j.key) u ON u.key = c.name "
 		"WHERE ?1 IS NULL OR c.name = ?1 ORDER BY c.name",
-		"si", name, (int64_t)CRED_SHORT);
+		"sii", name, (int64_t)CRED_SHORT, clock_real_ms() / DAY_MS * DAY_MS);
 }

@@ -15,11 +15,14 @@ struct cred {
 	bool buyer_pays, sealed, has_value;
 	char tail[5];
 	int64_t length;
+	bool expires;
 };
 
 /* ERR_NOTFOUND with a near name, or the command that adds it. */
 int cred_find(struct state *st, const char *name, struct cred *c, struct err *e);
 bool cred_exists(struct state *st, const char *name);
+/* ERR_CONFLICT where there is one of that name; ERR_USAGE where it is none. */
+int cred_check_new(struct state *st, const char *name, struct err *e);
 /* Names of all, sorted. */
 int cred_names(struct state *st, struct strv *out, struct err *e);
 /*
@@ -36,6 +39,13 @@ int cred_set_payer(struct state *st, const struct cred *c, bool buyer_pays, stru
 int cred_set_sealed(struct state *st, const struct cred *c, bool sealed, struct err *e);
 /* ERR_CONFLICT lists what uses it: hosts and published versions. */
 int cred_remove(struct state *st, const struct cred *c, struct err *e);
+/*
+ * Another name, bindings and values as they were. Needs state_unlock(): a value is sealed to its
+ * name.
+ */
+int cred_rename(struct state *st, const struct cred *c, const char *to, struct err *e);
+/* "version 2 of e": those whose code reads the name. */
+int cred_readers(struct state *st, const struct cred *c, struct strv *out, struct err *e);
 /* One buyer's own value, for one expert; records the published hosts that it unlocks now. */
 int cred_supply(struct state *st, const struct cred *c, const char *expert, const char *buyer,
 	const struct secret *value, struct err *e);

@@ -1,5 +1,6 @@
 #include "verify/check.h"
 
+#include "state/cred_day.h"
 #include "state/cred.h"
 #include "verify/notes.h"
 
@@ -61,6 +62,12 @@ json_t *verify_view(struct state *st, struct expert_view *v, bool registered, st
 		err_set(e, ERR_FAIL, "out of memory");
 		return NULL;
 	}
+	for (size_t i = 0; i < v->nhosts; i++)
+		if (v->hosts[i].credential && cred_day_due(st, v->hosts[i].credential, true,
+						      json_object_get(verdict, "flags"), e) < 0) {
+			json_decref(verdict);
+			return NULL;
+		}
 	json_object_set_new(verdict, "notes", notes_make(st, v, registered));
 	return verdict;
 }

@@ -157,7 +157,7 @@ with T() as t:
     t.ok(r.out.splitlines() == sorted(r.out.splitlines()) and "CRM_KEY" in r.out.splitlines(),
          "-o name is one a line", r)
     r = t.run("evctl-cred", "list")
-    t.ok(all(line.count("\t") == 5 for line in r.out.splitlines()), "text off a terminal has tabs", r)
+    t.ok(all(line.count("\t") == 8 for line in r.out.splitlines()), "text off a terminal has tabs", r)
     r = t.run("evctl", "cred", "list", "-o", "json")
     t.ok(r.code == 0 and isinstance(r.json, list), "evctl NOUN", r)
     t.fails(2, "evctl of no noun", "evctl", "crde", hint="did you mean 'evctl cred'?")
