@@ -39,6 +39,9 @@ _evctl() {
 	[[ $cur == *:* && $COMP_WORDBREAKS == *:* ]] && cut=${cur%"${cur##*:}"}
 	[[ $cur == [\"\']* ]] && cut=
 	for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$cut"}; done
+	# What ends in '=' goes on.
+	[[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+	return 0
 }
 
 # A word as the program would get it.

@@ -9,8 +9,9 @@ struct reading {
 	const struct program *p;
 	const struct verb *verb;
 	const struct option_spec *pending; /* the option whose value comes next */
-	const char *state_dir, *expert, *run;
+	const char *state_dir, *expert, *run, *tool;
 	size_t nargs;
+	bool draft; /* --draft was given */
 	bool ended;
 	bool lost; /* there is no such verb */
 };
@@ -24,6 +25,8 @@ static void note_name(struct reading *r, enum name_kind kind, const char *name)
 {
 	if (kind == NAME_EXPERT)
 		r->expert = name;
+	if (kind == NAME_TOOL)
+		r->tool = name;
 	if (kind == NAME_RUN)
 		r->run = name;
 }
@@ -77,6 +80,8 @@ static void take_word(struct reading *r, const char *word)
 	const char *name = word + (word[1] == '-' ? 2 : 1);
 	size_t n = strcspn(name, "=");
 	const struct option_spec *o = find_option(r, name, n);
+	if (o && strcmp(o->name, "draft") == 0)
+		r->draft = true;
 	if (o && o->arg && name[n] == '=')
 		take_value(r, o, name + n + 1);
 	else if (o && o->arg)
@@ -107,16 +112,36 @@ static const char *name_before(const struct reading *r, enum name_kind kind)
 	return kind == NAME_ARTIFACT ? r->run : r->expert;
 }
 
+static void offer_asked(const struct reading *r, const struct name_request *q, const char *lead)
+{
+	STRV_AUTO names = {0};
+	if (!r->p->names)
+		return;
+	r->p->names(q, &names);
+	for (size_t i = 0; i < names.n; i++)
+		printf("%s%s\n", lead, names.v[i]);
+}
+
 static void offer_names(
 	const struct reading *r, enum name_kind kind, const char *prefix, const char *lead)
 {
-	STRV_AUTO names = {0};
-	struct name_request q = {kind, prefix, name_before(r, kind), r->state_dir};
-	if (!r->p->names)
-		return;
-	r->p->names(&q, &names);
-	for (size_t i = 0; i < names.n; i++)
-		printf("%s%s\n", lead, names.v[i]);
+	const struct name_request q = {.kind = kind,
+		.prefix = prefix,
+		.before = name_before(r, kind),
+		.state_dir = r->state_dir};
+	offer_asked(r, &q, lead);
+}
+
+static void offer_members(const struct reading *r, const char *prefix, const char *lead)
+{
+	const struct name_request q = {.prefix = prefix,
+		.before = r->expert,
+		.state_dir = r->state_dir,
+		.tool = r->tool,
+		.members = true,
+		.draft = r->draft};
+	if (r->expert && r->tool)
+		offer_asked(r, &q, lead);
 }
 
 static void offer_kind(const struct reading *r, enum name_kind kind, const char *choices,
@@ -136,6 +161,10 @@ static void offer_kind(const struct reading *r, enum name_kind kind, const char 
 static void offer_value(
 	const struct reading *r, const struct option_spec *o, const char *prefix, const char *lead)
 {
+	if (o->members) {
+		offer_members(r, prefix, lead);
+		return;
+	}
 	if (o != option_lettered(common_options, 'o')) {
 		offer_kind(r, o->kind, o->choices, prefix, lead);
 		return;

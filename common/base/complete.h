@@ -15,6 +15,10 @@ struct name_request {
 	const char *prefix;
 	const char *before; /* what it belongs to: the tool's expert, the artifact's run; or NULL */
 	const char *state_dir; /* --state as typed, or NULL */
+	/* Of members ("month=", "month=Jan") rather than names: the tool, and whether its draft's.
+	 */
+	const char *tool;
+	bool members, draft;
 };
 
 void complete_print(const struct program *p, int nwords, char **words);

@@ -56,6 +56,7 @@ struct option_spec {
 	const char *help;
 	enum name_kind kind;
 	const char *choices; /* "a|b|c": the only words allowed, or NULL */
+	bool members;	     /* takes K=V, a member of the input of the tool before it */
 	enum option_type type;
 	size_t at; /* where in the struct it lands; of the last row, the struct's size */
 	int dflt, min, max;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "state/db.h"
+#include "state/expert.h"
 #include "state/state_place.h"
 
 #include <stdio.h>
@@ -65,9 +66,10 @@ static const char *sql_of(enum name_kind kind, const char *prefix)
 		       "ORDER BY s.version DESC LIMIT 1000";
 	case NAME_BUYER:
 		return "WITH RECURSIVE " BUYERS_OF("buyer_values", "a") ", " BUYERS_OF(
-			"connection_values",
-			"b") " SELECT x, NULL FROM (SELECT x FROM a UNION "
-			     "SELECT x FROM b) WHERE x < ?2 ORDER BY x LIMIT 1000";
+			"connection_values", "b") ", " BUYERS_OF("runs",
+			"c") " SELECT x, NULL FROM (SELECT x FROM a UNION SELECT x FROM b UNION "
+			     "SELECT x FROM c UNION SELECT name FROM buyers WHERE name >= ?1 AND "
+			     "name < ?2 AND removed IS NULL) WHERE x < ?2 ORDER BY x LIMIT 1000";
 	default:
 		return NULL;
 	}
@@ -86,6 +88,93 @@ static void add(struct strv *out, const char *name, const char *text)
 	strv_add(out, buf_str(&b));
 }
 
+/* ---- members of a tool's input ------------------------------------------------------------- */
+
+/* A published version's tools, as they were frozen; owned, NULL where nothing is published. */
+static json_t *published_tools(struct db *db, const char *expert)
+{
+	struct err quiet = {0};
+	QUERY_AUTO q = db_query(db, &quiet,
+		"SELECT s.manifest FROM snapshots s JOIN experts x ON x.id = s.expert "
+		"AND x.published = s.version WHERE x.name = ?",
+		"s", expert);
+	JSON_AUTO manifest = query_step(q, &quiet) > 0 ? col_json(q, 0) : NULL;
+	return json_incref(json_object_get(manifest, "tools"));
+}
+
+static json_t *draft_tools(struct db *db, const struct state_place *place, const char *expert)
+{
+	struct err quiet = {0};
+	MANIFEST_AUTO m = {0};
+	TREE_AUTO t = {0};
+	STR_AUTO real = NULL;
+	QUERY_AUTO q = db_query(db, &quiet, "SELECT dir FROM experts WHERE name = ?", "s", expert);
+	if (query_step(q, &quiet) <= 0 ||
+		expert_read_dir(place, col_text(q, 0), &real, &m, &t, &quiet) < 0)
+		return NULL;
+	JSON_AUTO manifest = manifest_to_json(&m);
+	return json_incref(json_object_get(manifest, "tools"));
+}
+
+static void add_value(struct strv *out, const char *key, const json_t *value, const char *prefix)
+{
+	BUF_AUTO b = {0};
+	buf_addf(&b, "%s=", key);
+	if (json_is_string(value))
+		buf_adds(&b, json_string_value(value));
+	else
+		json_to_buf(value, &b);
+	if (strncmp(buf_str(&b), prefix, strlen(prefix)) == 0)
+		add(out, buf_str(&b), NULL);
+}
+
+static void add_values(struct strv *out, const char *key, const json_t *schema, const char *prefix)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (json_object_get(schema, "enum"), i, v)
+		add_value(out, key, v, prefix);
+	v = json_object_get(schema, "const");
+	if (v)
+		add_value(out, key, v, prefix);
+	if (strcmp(json_text_of(schema, "type"), "boolean") == 0) {
+		add_value(out, key, json_true(), prefix);
+		add_value(out, key, json_false(), prefix);
+	}
+}
+
+/* "month=" for a beginning of it; once that is there, the values that it may have. */
+static void add_members(struct strv *out, const json_t *tool, const char *prefix)
+{
+	const char *key, *equals = strchr(prefix, '=');
+	json_t *schema;
+	json_object_foreach (
+		json_object_get(json_object_get(tool, "input"), "properties"), key, schema) {
+		size_t n = strlen(key);
+		BUF_AUTO word = {0};
+		if (equals && (size_t)(equals - prefix) == n && strncmp(key, prefix, n) == 0)
+			add_values(out, key, schema, prefix);
+		if (equals || strncmp(key, prefix, strlen(prefix)) != 0)
+			continue;
+		buf_addf(&word, "%s=", key);
+		add(out, buf_str(&word), json_text_of(schema, "description"));
+	}
+}
+
+static void members(const struct name_request *q, struct db *db, const struct state_place *place,
+	struct strv *out)
+{
+	JSON_AUTO frozen = q->draft ? NULL : published_tools(db, q->before);
+	JSON_AUTO tools = frozen ? json_incref(frozen) : draft_tools(db, place, q->before);
+	size_t i;
+	json_t *tool;
+	json_array_foreach (tools, i, tool)
+		if (strcmp(json_text_of(tool, "name"), q->tool) == 0)
+			add_members(out, tool, q->prefix);
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
 void livenames(const struct name_request *q, struct strv *out)
 {
 	struct err quiet = {0};
@@ -95,10 +184,15 @@ void livenames(const struct name_request *q, struct strv *out)
 	if (state_place_find(&place, &o, &quiet) < 0)
 		return;
 	STR_AUTO path = state_place_path(&place, "state.db", &quiet);
-	const char *sql = sql_of(q->kind, q->prefix);
+	const char *sql = q->members ? "" : sql_of(q->kind, q->prefix);
 	size_t n = strlen(q->prefix);
 	if (!path || !sql || n > 300 || db_peek(&db, path, &quiet) < 0)
 		return;
+	if (q->members) {
+		members(q, db, &place, out);
+		db_close(&db);
+		return;
+	}
 	char above[320];
 	snprintf(above, sizeof above, "%s\xf4\x8f\xbf\xbf", q->prefix);
 	if (q->kind == NAME_HOST)

@@ -104,6 +104,29 @@ with T() as t:
         own = {EXPERT: "crm-helper", RUN: "r000000000000001", TOOL: "count-leads", CONN: "maps"}
         return own.get(thing["kind"]) or (thing["choices"] or "x").split("|")[0]
 
+    # ---- members of a tool's input, of a draft and of what is published
+    src = t.expert("made", {"m.py": "def f(month='', n=1): return 1\ndef g(first: str, second: bool = False): return 2\n"}, """name: made
+tools:
+  - name: f
+    entry: 'm.py:f'
+    input:
+      type: object
+      properties: {month: {type: string, enum: [Jan, Feb], description: Which one}, n: {type: integer}}
+  - {name: g, entry: 'm.py:g'}
+""")
+    t.good("evctl-expert", "create", "made", "--dir", src)
+    for again in ("draft", "published"):
+        for words, want in ((("f", "--arg", ""), ["month=", "n="]), (("f", "--arg", "mo"), ["month="]), (("f", "--arg=m",), ["--arg=month="]),
+                            (("f", "--arg", "month="), ["month=Feb", "month=Jan"]), (("f", "--arg", "month=J"), ["month=Jan"]),
+                            (("f", "--arg", "n="), []), (("f", "--arg", "x"), []), (("nope", "--arg", ""), []),
+                            (("g", "--arg", ""), ["first=", "second="]), (("g", "--arg", "second="), ["second=false", "second=true"]),
+                            (("f", "--draft", "--arg", "m"), ["month="])):
+            t.eq(names(ask("evctl-run", "made", *words)), want, f"{again}: {' '.join(words)!r}")
+        t.ok("month=\tWhich one" in ask("evctl-run", "made", "f", "--arg", "").out, "described")
+        t.eq(names(ask("evctl", "run", "made", "f", "--arg", "month=")), ["month=Feb", "month=Jan"], "through evctl, too")
+        t.good("evctl-expert", "publish", "made")
+    t.good("evctl-expert", "rm", "made", "--yes")
+
     wrong, looked = [], 0
     for p, spec in specs.items():
         verbs = spec["verbs"]

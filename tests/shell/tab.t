@@ -19,7 +19,9 @@ INSERT INTO hosts (name, port, created) VALUES ('a.example',443,0), ('a.example'
   ('*.w.example',443,0);
 INSERT INTO experts (id, name, dir, published, created) VALUES (1,'crm-helper','/x',12,0), (2,'chart','/y',NULL,0);
 INSERT INTO tools VALUES (1,'count-leads','Counts: leads'), (1,'xtool','');
-INSERT INTO snapshots (id, expert, version, manifest, code, reads, verdict, created) VALUES (1,1,12,'{}',x'00','[]','green',0);
+INSERT INTO snapshots (id, expert, version, manifest, code, reads, verdict, created) VALUES (1,1,12,
+  '{"tools":[{"name":"count-leads","input":{"properties":{"month":{"enum":["January","February"]},"of-year":{"enum":[2026]}}}}]}',
+  x'00','[]','green',0);
 INSERT INTO runs (id, expert, version, tool, status, pid, pid_start, started) VALUES
   ('rab0000000000001','crm-helper',1,'count-leads','ok',1,1,1), ('rcd0000000000002','crm-helper',1,'count-leads','ok',1,1,2);
 INSERT INTO artifacts (run, name, bytes, type, inline, sha256, created) VALUES
@@ -27,6 +29,9 @@ INSERT INTO artifacts (run, name, bytes, type, inline, sha256, created) VALUES
 INSERT INTO sessions (id, expert, version, pid, pid_start, idle_s, started, ended) VALUES ('s000000000000001',1,1,1,1,1,0,NULL);
 INSERT INTO connections (id, name, env, auth, created, changed) VALUES (1,'maps','M','bearer',0,0), (2,'images','I','bearer',0,0);
 INSERT INTO buyer_values (credential, expert, buyer, changed) VALUES (1,1,'acme',0);
+INSERT INTO buyers (name, added) VALUES ('registered',0);
+INSERT INTO runs (id, expert, version, tool, status, buyer, pid, pid_start, started) VALUES
+  ('ref0000000000003','crm-helper',1,'count-leads','ok','caller',1,1,0);
 """
 # What is typed, and what the line must be after one Tab; several where shells quote differently.
 LINES = [
@@ -42,6 +47,15 @@ LINES = [
     ("a connection", "evctl-conn show ma", "evctl-conn show maps"),
     ("a version", "evctl-run crm-helper xtool --version 1", "evctl-run crm-helper xtool --version 12"),
     ("a buyer", "evctl-run crm-helper xtool --buyer a", "evctl-run crm-helper xtool --buyer acme"),
+    ("a buyer that is registered", "evctl-run crm-helper xtool --buyer re", "evctl-run crm-helper xtool --buyer registered"),
+    ("a buyer that called", "evctl-run crm-helper xtool --buyer ca", "evctl-run crm-helper xtool --buyer caller"),
+    ("a member of the input", "evctl-run crm-helper count-leads --arg mo", "evctl-run crm-helper count-leads --arg month="),
+    ("a member's value", "evctl-run crm-helper count-leads --arg month=J", "evctl-run crm-helper count-leads --arg month=January"),
+    ("a member's value that is a number", "evctl-run crm-helper count-leads --arg of-year=",
+     "evctl-run crm-helper count-leads --arg of-year=2026"),
+    ("a member after '='", "evctl-run crm-helper count-leads --arg=mo", "evctl-run crm-helper count-leads --arg=month="),
+    ("a member's value after '='", "evctl-run crm-helper count-leads --arg=month=F",
+     "evctl-run crm-helper count-leads --arg=month=February"),
     ("a buyer after '='", "evctl-run crm-helper xtool --buyer=a", "evctl-run crm-helper xtool --buyer=acme"),
     ("a host", "evctl-bind set b", "evctl-bind set b.example:9"),
     ("a host with ':' typed", "evctl-host show a.example:", "evctl-host show a.example:8443"),
@@ -133,6 +147,15 @@ class Terminal:
         self.clear()
         return s
 
+    def on(self, text, end):
+        """Goes on typing where the line stands, with a Tab."""
+        self.tmux("send-keys", "-l", text)
+        self.until(lambda s: self.line(s).endswith(text))
+        self.tmux("send-keys", "Tab")
+        s = self.until(lambda s: self.line(s).endswith(end))
+        self.clear()
+        return s
+
     def close(self):
         self.client.stdin.write("kill-server\n")
         self.client.stdin.close()
@@ -212,6 +235,15 @@ with T() as t:
                 continue  # words with blanks need bash-completion
             s = term.tab(text, lambda s: term.line(s) in wants)
             t.ok(term.line(s) in wants, f"{shell}: {what}", s)
+        # After "month=" comes no blank: what is typed next is its value.
+        term.tmux("send-keys", "-l", "evctl-run crm-helper count-leads --arg mo")
+        term.until(lambda s: term.line(s).endswith("--arg mo"))
+        term.tmux("send-keys", "Tab")
+        term.until(lambda s: term.line(s).endswith("month="))
+        s = term.on("J", "--arg month=January")
+        t.ok(term.line(s).endswith("--arg month=January"), f"{shell}: a member, then its value", s)
+        s = term.tab("evctl-log show r", all_there(["rab0000000000001", "rcd0000000000002"]))
+        t.ok(shell.startswith("bash") or "crm-helper count-leads ok" in s, f"{shell}: runs, with what they ran", s)
         for what, text in NOTHING:
             term.tmux("send-keys", "-l", text)
             term.until(lambda s: term.line(s) == text.rstrip())
