@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "run/asked.h"
 #include "run/deliver.h"
+#include "run/watch.h"
 #include "run/examples.h"
 #include "state/livenames.h"
 #include "verify/diff.h"
@@ -25,7 +26,7 @@ struct run_order {
 	const char *input, *input_file, *calls, *buyer, *session, *outputs;
 	struct strv args;
 	int version, timeout, jobs;
-	bool draft, debug, examples, overwrite;
+	bool draft, debug, examples, overwrite, watch;
 };
 
 /* What only the examples' report can be written as. */
@@ -55,6 +56,10 @@ static int check_combination(const struct invocation *in, struct err *e)
 		{o->examples && o->args.n, "examples", "arg"},
 		{o->examples && o->outputs, "examples", "outputs"},
 		{o->jobs && o->debug, "jobs", "debug"},
+		{o->watch && o->version != EXPERT_DEFAULT, "watch", "version"},
+		{o->watch && o->buyer, "watch", "buyer"},
+		{o->watch && o->session, "watch", "session"},
+		{o->watch && o->calls, "watch", "calls"},
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
 		if (!pairs[i].both)
@@ -70,6 +75,10 @@ static int check_combination(const struct invocation *in, struct err *e)
 	if (!o->examples && is_report(in)) {
 		err_set(e, ERR_USAGE, "'-o %s' is for '--examples'", in->common.output);
 		return err_hint(e, "evctl-run E --examples -o %s", in->common.output);
+	}
+	if (o->watch && o->input_file && strcmp(o->input_file, "-") == 0) {
+		err_set(e, ERR_USAGE, "standard input can be read once, and '--watch' runs often");
+		return err_hint(e, "give --input-file FILE, or --input JSON");
 	}
 	if (o->examples || (o->calls != NULL) != (arg(in, 1) != NULL))
 		return 0;
@@ -162,7 +171,9 @@ static void copy_outputs(const struct invocation *in, const struct run_outcome *
 {
 	const struct run_order *o = in->options;
 	struct err e = {0};
-	if (o->outputs && deliver_files(o->outputs, out, may_overwrite(in), &e) < 0)
+	/* What --watch finds there later is its own. */
+	bool overwrite = may_overwrite(in) || o->watch;
+	if (o->outputs && deliver_files(o->outputs, out, overwrite, &e) < 0)
 		say_warn(in, "%s; to get them: evctl-artifact get %s --to DIR", e.msg, out->id);
 }
 
@@ -393,13 +404,67 @@ static int run_spread(
 	return r == 0 && in->dies_by ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
 
+/* ---- again and again ----------------------------------------------------------------------- */
+
+static int run_draft(
+	struct invocation *in, struct state *st, const struct run_who *who, struct err *e)
+{
+	const struct run_order *o = in->options;
+	struct runner *r = NULL;
+	if (runner_open(&r, st, who, e) < 0)
+		return -1;
+	int done = o->examples ? run_examples(in, r, e) : run_one(in, r, e);
+	runner_close(&r);
+	return done;
+}
+
+/* A draft that cannot be run now is told of, and waited for like one that can. */
+static int watch_draft(struct invocation *in, struct state *st, const struct run_who *who,
+	struct watch *w, struct err *e)
+{
+	for (;;) {
+		struct err why = {0};
+		BUF_AUTO names = {0};
+		in->exit_code = 0;
+		int done = run_draft(in, st, who, &why);
+		if (done < 0)
+			say_error(in, &why);
+		fflush(stdout);
+		if (in->exit_code == ERR_CANCELLED || ferror(stdout)) {
+			in->silent = done < 0;
+			return done < 0 ? err_set(e, why.code, "%s", why.msg) : 0;
+		}
+		if (watch_wait(w, &names, e) < 0)
+			return -1;
+		say_note(in, "changed: %s", buf_str(&names));
+	}
+}
+
+static int run_watch(
+	struct invocation *in, struct state *st, const struct run_who *who, struct err *e)
+{
+	const struct run_order *o = in->options;
+	EXPERT_AUTO x = {0};
+	struct watch *w = NULL;
+	if (expert_find(st, who->expert, &x, e) < 0 ||
+		(o->outputs && deliver_ready(o->outputs, may_overwrite(in), e) < 0))
+		return -1;
+	int done = watch_open(&w, x.dir, o->outputs, e);
+	if (done == 0) {
+		say_note(in, "runs when a file in %s changes; Ctrl-C ends it", x.dir);
+		done = watch_draft(in, st, who, w, e);
+	}
+	watch_close(&w);
+	return done;
+}
+
 static int run(struct invocation *in, struct err *e)
 {
 	const struct run_order *o = in->options;
 	STATE_AUTO st = {0};
 	struct run_who who = {.expert = arg(in, 0),
 		.buyer = o->buyer,
-		.version = o->draft ? EXPERT_DRAFT : o->version,
+		.version = o->draft || o->watch ? EXPERT_DRAFT : o->version,
 		.session = o->session,
 		.warm = o->calls != NULL};
 	struct runner *r = NULL;
@@ -407,6 +472,8 @@ static int run(struct invocation *in, struct err *e)
 		return -1;
 	if (o->jobs)
 		return run_spread(in, &st, &who, e);
+	if (o->watch)
+		return run_watch(in, &st, &who, e);
 	if (runner_open(&r, &st, &who, e) < 0)
 		return -1;
 	if (runner_view(r)->version == EXPERT_DRAFT && !o->draft && !who.session &&
@@ -452,6 +519,8 @@ static const struct option_spec options[] = {
 		"with --outputs: DIR may hold files; those of the same names are replaced"),
 	OPT_FLAG(struct run_order, examples, "examples",
 		"run the examples in expert.yaml, of TOOL or of all; 7 where one fails"),
+	OPT_FLAG(struct run_order, watch, "watch",
+		"run the draft, and again whenever its files change"),
 	OPT_FLAG(struct run_order, debug, "debug", "show the log as it comes (drafts only)"),
 	OPT_END(struct run_order)};
 
@@ -463,6 +532,7 @@ static const struct program program = {.name = "evctl-run",
 		    "  evctl-run crm-helper chart --input '{\"month\": \"2026-01\"}' -o json\n"
 		    "  evctl-run crm-helper chart --input-file - --outputs ./out < in.json\n"
 		    "  evctl-run crm-helper count-leads --buyer acme --version 2\n"
+		    "  evctl-run crm-helper count-leads --arg month=2026-01 --watch\n"
 		    "  evctl-run crm-helper --calls calls.jsonl\n"
 		    "  evctl-run crm-helper --draft --examples -o junit > report.xml\n",
 	.verbs = verbs,

@@ -217,8 +217,8 @@ static void add_patch(struct buf *patch, const struct lines_diff *d, const struc
 }
 
 /* One file, which one of them may lack. */
-static int diff_file(json_t *files, const struct tree_file *a, const struct tree_file *b,
-	struct buf *patch, struct err *e)
+static int diff_file(json_t *files, const char *path, const struct tree_file *a,
+	const struct tree_file *b, struct buf *patch, struct err *e)
 {
 	struct lines_diff d = {0};
 	if (a && b && a->n == b->n && memcmp(a->data, b->data, a->n) == 0)
@@ -229,7 +229,6 @@ static int diff_file(json_t *files, const struct tree_file *a, const struct tree
 		lines_free(&d);
 		return err_set(e, ERR_FAIL, "out of memory");
 	}
-	const char *path = b ? b->path : a->path;
 	json_array_append_new(files, json_pack("{s:s,s:s,s:I,s:I,s:b}", "path", path, "what",
 					     !a	  ? "added"
 					     : !b ? "removed"
@@ -256,7 +255,8 @@ int diff_files(
 					: strcmp(a->files[i].path, b->files[k].path);
 		const struct tree_file *was = order <= 0 ? &a->files[i] : NULL;
 		const struct tree_file *now = order >= 0 ? &b->files[k] : NULL;
-		if (diff_file(files, was, now, patch, e) < 0)
+		const char *path = was ? was->path : now->path;
+		if (diff_file(files, path, was, now, patch, e) < 0)
 			return -1;
 		i += order <= 0;
 		k += order >= 0;
