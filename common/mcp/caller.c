@@ -27,15 +27,27 @@ static int open_all(struct caller *c, struct err *e)
 	return runner_open(&c->runner, &c->st, &who, e);
 }
 
+/* What is not a buyer's to mend has one word for all of it. */
+static const char *word_of(const struct caller *c, const struct err *e)
+{
+	bool ours = e->code == ERR_KEY || e->code == ERR_SANDBOX || e->code == ERR_STATE ||
+		    e->code == ERR_FAIL;
+	return c->buyer && ours ? "unavailable" : err_kind(e->code);
+}
+
 /* The owner's own server says on stderr what a buyer's must not. */
 static json_t *not_run(struct caller *c, enum mcp_rev rev, const struct err *e)
 {
 	struct content out;
 	if (!c->buyer)
 		say_warn(c->in, "%s%s%s", e->msg, e->hint[0] ? "; " : "", e->hint);
+	else if (e->code == ERR_KEY) /* no path: it may be the buyer who reads this */
+		say_warn(c->in,
+			"the private key is missing, locked or another's: nothing can be run; "
+			"evctl doctor");
 	content_open(&out, rev);
 	out.is_error = true;
-	content_textf(&out, "failed: nothing was run (%s)", err_kind(e->code));
+	content_textf(&out, "failed: nothing was run (%s)", word_of(c, e));
 	return content_close(&out);
 }
 

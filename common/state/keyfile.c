@@ -146,10 +146,11 @@ static const struct key_place *choose(const struct state_place *place)
 
 /* The file itself, or the one of the wanted key beside it. */
 int keyfile_find(const struct state_place *place, const unsigned char public_key[SEAL_KEY_BYTES],
-	struct secret *key, char **from, struct err *e)
+	struct secret *key, char **from, const char **by, struct err *e)
 {
 	free(*from);
 	*from = NULL;
+	*by = "--key-fd";
 	if (place->key_fd >= 0)
 		return load_from_fd(place, key, from, e);
 	const struct key_place *k = choose(place);
@@ -158,8 +159,17 @@ int keyfile_find(const struct state_place *place, const unsigned char public_key
 	STR_AUTO beside = keyfile_beside(k->path, public_key);
 	const char *take = beside && file_exists(beside) ? beside : k->path;
 	*from = strdup(take);
-	if (file_exists(take))
-		return keyfile_load(place, take, k->use == KEY_SENT, key, e);
+	*by = k->from;
+	if (file_exists(take)) {
+		struct err none = {0};
+		if (keyfile_load(place, take, k->use == KEY_SENT, key, e) == 0)
+			return 0;
+		/* Whoever named another file than was meant sees by which word; of a passphrase
+		 * there is nothing more to say. */
+		return keyfile_is_wrapped(take, &none) == 1 ? -1
+		       : k->use == KEY_DEFAULT ? err_wrap(e, "by default (%s)", k->from)
+					       : err_wrap(e, "by %s", k->from);
+	}
 	err_set(e, ERR_KEY, "there is no private key where %s says: '%s'", k->from, take);
 	return err_hint(e, "give --key-file FILE, or set EVCTL_KEY_FILE");
 }

@@ -19,12 +19,12 @@ struct passphrase_source {
 const char *keyfile_new_path(const struct state_place *place, struct err *e);
 /*
  * Loads the first of the places in evctl-contract(7) that exists; ERR_KEY if none does. *from is
- * owned. Where a file FILE.FINGERPRINT of the wanted public key lies beside it, that one is loaded:
- * a change of keys that was cut short, a restored older state, and states that share a key file
- * need it.
+ * owned, *by what named it ("EVCTL_KEY_FILE", "HOME", ...). Where a file FILE.FINGERPRINT of the
+ * wanted public key lies beside it, that one is loaded: a change of keys that was cut short, a
+ * restored older state, and states that share a key file need it.
  */
 int keyfile_find(const struct state_place *place, const unsigned char public_key[SEAL_KEY_BYTES],
-	struct secret *key, char **from, struct err *e);
+	struct secret *key, char **from, const char **by, struct err *e);
 /* "FILE.FINGERPRINT"; the caller frees, NULL without memory. */
 char *keyfile_beside(const char *path, const unsigned char public_key[SEAL_KEY_BYTES]);
 /* 1 if a passphrase wraps the key in this file, else 0. */

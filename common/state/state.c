@@ -161,7 +161,8 @@ int state_unlock(struct state *st, struct err *e)
 {
 	if (st->private_key.data)
 		return 0;
-	if (keyfile_find(&st->place, st->public_key, &st->private_key, &st->key_from, e) < 0)
+	if (keyfile_find(&st->place, st->public_key, &st->private_key, &st->key_from, &st->key_by,
+		    e) < 0)
 		return -1;
 	unsigned char mine[SEAL_KEY_BYTES];
 	seal_public_of(&st->private_key, mine);
@@ -170,7 +171,8 @@ int state_unlock(struct state *st, struct err *e)
 	secret_free(&st->private_key);
 	char print[40];
 	seal_fingerprint(print, st->public_key);
-	err_set(e, ERR_KEY, "the private key in %s is not this state's", st->key_from);
+	err_set(e, ERR_KEY, "the private key in %s, by %s, is not this state's", st->key_from,
+		st->key_by);
 	return err_hint(e, "give the key whose fingerprint is %s: --key-file FILE", print);
 }
 

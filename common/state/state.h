@@ -18,6 +18,7 @@ struct state {
 	unsigned char public_key[SEAL_KEY_BYTES];
 	struct secret private_key; /* empty until state_unlock() */
 	char *key_from;		   /* where the private key was found; for messages */
+	const char *key_by;	   /* and what named that place; static */
 	int depth;		   /* of transactions */
 	bool doomed;		   /* one within the outermost failed */
 };

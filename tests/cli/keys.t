@@ -47,6 +47,24 @@ with T() as t:
     moved.chmod(0o600)
     t.ok(key_line(env={"EVCTL_KEY_FILE": str(moved)}) == str(moved), "control: 600 is fine")
 
+    # every message says whose word the place was
+    for by, how in (("EVCTL_KEY_FILE", {"env": {"EVCTL_KEY_FILE": str(moved)}}), ("CREDENTIALS_DIRECTORY", {"env": env}),
+                    ("default (EVCTL_HOME)", {})):
+        place = {"EVCTL_KEY_FILE": moved, "CREDENTIALS_DIRECTORY": creds / "evctl.key"}.get(by, own)
+        if place == own:
+            own.write_bytes(moved.read_bytes())
+        place.chmod(0o644)
+        t.ok(f"by {by}: " in key_line(**how) and "read by others" in key_line(**how), f"a mode, by {by}", key_line(**how))
+        place.chmod(0o600)
+        was = place.read_bytes()
+        place.write_bytes(xdg_key.read_bytes())
+        t.ok(f"by {by.split('(')[-1].rstrip(')')}, is not this state's" in key_line(**how), f"another's key, by {by}", key_line(**how))
+        place.write_bytes(b"nonsense")
+        t.ok(f"by {by}: " in key_line(**how), f"no key at all, by {by}", key_line(**how))
+        place.write_bytes(was)
+    own.unlink()
+    r = t.fails(4, "an option's", "evctl-state", "rekey", "--yes", "--key-file", xdg_key, says="by --key-file, is not this state's")
+
     # adding and rotating need no private key at all
     xdg_key.rename(t.dir / "away.key")
     r = t.run("evctl-cred", "add", "K", "--from-file", "-", stdin="sixteen-byte-key")
