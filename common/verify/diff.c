@@ -255,7 +255,7 @@ int diff_files(
 					: strcmp(a->files[i].path, b->files[k].path);
 		const struct tree_file *was = order <= 0 ? &a->files[i] : NULL;
 		const struct tree_file *now = order >= 0 ? &b->files[k] : NULL;
-		const char *path = was ? was->path : now->path;
+		const char *path = order <= 0 ? a->files[i].path : b->files[k].path;
 		if (diff_file(files, path, was, now, patch, e) < 0)
 			return -1;
 		i += order <= 0;
