@@ -103,10 +103,12 @@ static const char *grouped(int64_t n, char out[32])
 	return out;
 }
 
-/* On a terminal one line that changes; elsewhere a line a minute. */
+/* On a terminal one line that changes; elsewhere a line a minute; with JSON on stderr, none. */
 static void put_progress(void *ctx, const struct batch_progress *p)
 {
 	struct follow *f = ctx;
+	if (f->in->output == OUTPUT_JSON)
+		return;
 	bool terminal = isatty(STDERR_FILENO);
 	int64_t now = clock_mono_ms();
 	char done[32], calls[32], left[32];

@@ -41,10 +41,12 @@ static void add_draft(struct state *st, json_t *row)
 	json_object_set_new(row, "differs", json_text_or_null(parts.len ? buf_str(&parts) : NULL));
 }
 
-static json_t *describe(struct state *st, const char *name, struct err *e)
+/* Its code is looked at for that, so not where names alone are printed. */
+static json_t *describe(
+	const struct invocation *in, struct state *st, const char *name, struct err *e)
 {
 	json_t *row = expert_describe(st, name, e);
-	if (row)
+	if (row && in->output != OUTPUT_NAME)
 		add_draft(st, row);
 	return row;
 }
@@ -81,7 +83,7 @@ static int list_all(struct invocation *in, struct err *e)
 		return -1;
 	JSON_AUTO rows = json_array();
 	for (size_t i = 0; i < names.n; i++) {
-		json_t *row = for_output(in, describe(&st, names.v[i], e), false);
+		json_t *row = for_output(in, describe(in, &st, names.v[i], e), false);
 		if (!row)
 			return -1;
 		json_array_append_new(rows, row);
@@ -161,7 +163,7 @@ static int show_one(struct invocation *in, struct err *e)
 	if (o->diff || o->stat || o->patch)
 		return show_diff(in, &st, arg(in, 0), e);
 	return output_object(
-		in, show_columns, for_output(in, describe(&st, arg(in, 0), e), true), e);
+		in, show_columns, for_output(in, describe(in, &st, arg(in, 0), e), true), e);
 }
 
 static int run_versions(struct invocation *in, struct err *e)
