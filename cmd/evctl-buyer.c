@@ -237,8 +237,9 @@ static int do_limit(struct invocation *in, struct err *e)
 	if (o->none && (o->calls_a_day != -2 || o->seconds_a_day != -2 || o->at_once != -2))
 		return err_set(e, ERR_USAGE, "--none goes with no other limit"),
 		       err_hint(e, "evctl-buyer limit B E --none");
+	EXPERT_AUTO x = {0};
 	if (cli_state(&st, in, change ? STATE_WRITE : STATE_READ, e) < 0 ||
-		buyer_check(&st, arg(in, 0), e) < 0 ||
+		buyer_check(&st, arg(in, 0), e) < 0 || expert_find(&st, arg(in, 1), &x, e) < 0 ||
 		(change && quota_set(&st, arg(in, 0), arg(in, 1), &q, e) < 0))
 		return -1;
 	json_t *left = quota_left(&st, arg(in, 0), arg(in, 1), e);
@@ -287,7 +288,8 @@ static const struct arg_spec maybe_args[] = {{"B", NAME_BUYER, .optional = true}
 static const struct arg_spec grant_args[] = {
 	{"B", NAME_BUYER}, {"E", NAME_EXPERT, .repeats = true}, {NULL}};
 static const struct arg_spec limit_args[] = {{"B", NAME_BUYER}, {"E", NAME_EXPERT}, {NULL}};
-static const struct arg_spec token_args[] = {{"TOKEN-ID", .repeats = true}, {NULL}};
+static const struct arg_spec token_args[] = {
+	{"TOKEN-ID", NAME_BUYER_TOKEN, .repeats = true}, {NULL}};
 static const struct arg_spec subject_args[] = {
 	{"B", NAME_BUYER}, {"VALUE", .repeats = true}, {NULL}};
 static const struct option_spec add_options[] = {

@@ -39,7 +39,8 @@ enum name_kind {
 	NAME_CONNECTION,
 	NAME_VERSION, /* of the expert before it */
 	NAME_BUYER,
-	NAME_WORD, /* one of option_spec.choices / arg_spec.choices */
+	NAME_BUYER_TOKEN, /* the id of one that is good */
+	NAME_WORD,	  /* one of option_spec.choices / arg_spec.choices */
 };
 
 enum option_type {

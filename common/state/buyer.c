@@ -1,6 +1,7 @@
 #include "state/buyer.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "state/db.h"
 
 #include <stdlib.h>
@@ -14,8 +15,8 @@ static int check_name(const char *name, struct err *e)
 		return -1;
 	if (strcmp(name, BUYER_RESERVED) != 0)
 		return 0;
-	return err_set(
-		e, ERR_USAGE, "'%s' is nobody's name: it is how the owner's runs are told", name);
+	err_set(e, ERR_USAGE, "'%s' is nobody's name: it is how the owner's runs are told", name);
+	return err_hint(e, "evctl-buyer add ANOTHER-NAME");
 }
 
 int buyer_known(struct state *st, const char *name, struct err *e)
@@ -248,13 +249,24 @@ json_t *buyer_show(struct state *st, const char *name, struct err *e)
 
 /* ---- subjects ------------------------------------------------------------------------------ */
 
+/* What no authorization server could call itself, or anybody, would be tied for nothing. */
+static int check_subject(const char *issuer, const char *subject, struct err *e)
+{
+	size_t n = strlen(issuer);
+	if (n > 1024 || !text_is_clean(issuer, n, false) ||
+		(strncmp(issuer, "https://", 8) != 0 && strncmp(issuer, "http://", 7) != 0))
+		return err_set(e, ERR_USAGE, "an issuer is a URL of at most 1024 bytes");
+	n = strlen(subject);
+	if (n == 0 || n > 255 || !text_is_clean(subject, n, false))
+		return err_set(e, ERR_USAGE, "a subject is of 1 to 255 bytes, on one line");
+	return 0;
+}
+
 int buyer_subject(
 	struct state *st, const char *name, const char *issuer, const char *subject, struct err *e)
 {
-	if (!*subject || strlen(subject) > 255 || strlen(issuer) > 1024) {
-		err_set(e, ERR_USAGE, "a subject is of 1 to 255 bytes");
+	if (check_subject(issuer, subject, e) < 0)
 		return err_hint(e, "evctl-buyer subject %s --issuer URL VALUE", name);
-	}
 	if (state_begin(st, e) < 0)
 		return -1;
 	int r = buyer_check(st, name, e);

@@ -70,6 +70,9 @@ static const char *sql_of(enum name_kind kind, const char *prefix)
 			"c") " SELECT x, NULL FROM (SELECT x FROM a UNION SELECT x FROM b UNION "
 			     "SELECT x FROM c UNION SELECT name FROM buyers WHERE name >= ?1 AND "
 			     "name < ?2 AND removed IS NULL) WHERE x < ?2 ORDER BY x LIMIT 1000";
+	case NAME_BUYER_TOKEN:
+		return "SELECT id, buyer || ' ' || label FROM tokens WHERE id >= ?1 AND id < ?2 "
+		       "AND withdrawn IS NULL ORDER BY id LIMIT 1000";
 	default:
 		return NULL;
 	}

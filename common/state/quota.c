@@ -74,16 +74,18 @@ struct used {
 
 /*
  * Today's runs, and what batches that go on have still to run of what they took. A run that goes on
- * counts with the time that it has had.
+ * counts with the time that it has had, and as one of those at once also if it began before
+ * midnight.
  */
 static int count_used(
 	struct state *st, const char *buyer, const char *expert, struct used *u, struct err *e)
 {
 	QUERY_AUTO q = db_query(st->db, e,
-		"SELECT count(*), coalesce(sum(coalesce(ms, ?4 - started)), 0), "
+		"SELECT count(*) FILTER (WHERE started >= ?3), "
+		"coalesce(sum(coalesce(ms, ?4 - started)) FILTER (WHERE started >= ?3), 0), "
 		"count(*) FILTER (WHERE status = 'running') "
-		"FROM runs WHERE buyer = ?1 AND expert = ?2 AND started >= ?3",
-		"ssii", buyer, expert, today(), clock_real_ms());
+		"FROM runs WHERE buyer = ?1 AND expert = ?2 AND started >= ?3 - ?5",
+		"ssiii", buyer, expert, today(), clock_real_ms(), DAY_MS);
 	if (query_step(q, e) <= 0)
 		return -1;
 	*u = (struct used){col_int(q, 0), col_int(q, 1), col_int(q, 2)};

@@ -66,7 +66,8 @@ static int begin_for_buyer(
 	return -1;
 }
 
-/* Those beyond what may run at once wait for their turn. */
+/* Those beyond what may run at once wait for their turn; a run whose process is gone is in nobody's
+ * way. */
 static int begin_in_turn(struct state *st, const struct run_start *s, const char *id, struct err *e)
 {
 	int64_t until = clock_mono_ms() + MS(LIMIT_QUEUE_S);
@@ -75,6 +76,7 @@ static int begin_in_turn(struct state *st, const struct run_start *s, const char
 		if (r == 0 || e->code != ERR_BUSY || clock_mono_ms() >= until)
 			return r;
 		err_clear(e);
+		run_sweep(st, &(struct err){0});
 		poll(NULL, 0, TURN_MS);
 	}
 }

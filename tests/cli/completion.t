@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tap import BIN, HELPERS, ROOT, UNDER_STRACE, T
 
-NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, BATCH, CONN, VERSION, BUYER, WORD = range(15)
+NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, BATCH, CONN, VERSION, BUYER, TOKEN, WORD = range(16)
 NAMES = {
     CRED: ["API_KEY", "CRM_KEY"],
     HOST: ["*.w.example", "a.example", "a.example:8443", "b.example:9"],
@@ -22,7 +22,8 @@ NAMES = {
     BATCH: ["b000000000000001"],
     CONN: ["images", "maps"],
     VERSION: ["1", "2"],
-    BUYER: ["acme", "beta"],
+    BUYER: ["acme", "beta", "gamma"],
+    TOKEN: ["t000000000000001"],
 }
 SQL = """
 PRAGMA foreign_keys = OFF;
@@ -46,6 +47,9 @@ INSERT INTO sessions (id, expert, version, pid, pid_start, idle_s, started, ende
 INSERT INTO connections (id, name, env, auth, created, changed) VALUES (1,'maps','M','bearer',0,0), (2,'images','I','bearer',0,0);
 INSERT INTO buyer_values (credential, expert, buyer, changed) VALUES (1,1,'acme',0), (2,1,'acme',0);
 INSERT INTO connection_values (connection, expert, buyer, changed) VALUES (1,1,'beta',0), (2,1,'acme',0);
+INSERT INTO buyers (name, added) VALUES ('gamma',0);
+INSERT INTO tokens (id, buyer, hash, created, withdrawn) VALUES ('t000000000000001','gamma',x'01',0,NULL),
+  ('t000000000000002','gamma',x'02',0,1);
 """
 MANY = """
 PRAGMA foreign_keys = OFF;
