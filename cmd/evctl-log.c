@@ -192,6 +192,16 @@ static int print_csv(const struct column *cols, json_t *rows, struct err *e)
 	return buf_failed(&b) ? err_set(e, ERR_FAIL, "out of memory") : 0;
 }
 
+/* The state says them as text, which a table takes as it is. */
+static void seconds_numbers(json_t *rows)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach (rows, i, row)
+		json_object_set_new(
+			row, "seconds", json_real(strtod(json_text_of(row, "seconds"), NULL)));
+}
+
 static int do_usage(struct invocation *in, struct err *e)
 {
 	const struct usage *o = in->options;
@@ -207,6 +217,8 @@ static int do_usage(struct invocation *in, struct err *e)
 		cli_state_swept(&st, in, e) < 0)
 		return -1;
 	json_t *rows = usage_list(&st, &f, e);
+	if (in->output == OUTPUT_JSON && !is_csv(in))
+		seconds_numbers(rows);
 	return rows && is_csv(in) ? print_csv(cols, rows, e) : output_list(in, cols, rows, e);
 }
 

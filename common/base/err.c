@@ -87,6 +87,8 @@ const char *err_kind(enum err_code code)
 	};
 	if (code == ERR_QUOTA)
 		return "quota";
+	if (code == ERR_TURN)
+		return kinds[ERR_BUSY];
 	if ((unsigned)code >= sizeof kinds / sizeof kinds[0])
 		return "failure";
 	return kinds[code];

@@ -28,7 +28,8 @@ enum err_code {
 	ERR_LIMIT = 13,	      /* the tool hit a limit */
 	ERR_MISSING_KEY = 14, /* a key that the buyer must supply is missing */
 	ERR_DENIED = 15,      /* denied by policy */
-	/* Another kind with the same exit code: the system keeps the lowest eight bits. */
+	/* Others with the same exit codes: the system keeps the lowest eight bits. */
+	ERR_TURN = 256 + 6,   /* as many of the buyer's calls run as may at once, for 10 s */
 	ERR_QUOTA = 256 + 15, /* the buyer has had what was agreed */
 };
 #define ERR_EXIT_CODE(code) ((int)(code)&255)

@@ -83,6 +83,7 @@ struct calling {
 	const char *verdict; /* of the event */
 	const char *reason;  /* for the owner; static */
 	int64_t at;	     /* ms since the epoch */
+	bool buyer_pays;     /* once the key is there */
 };
 
 static int deny(struct calling *g, const char *verdict, struct err *e, const char *what)
@@ -125,6 +126,7 @@ static int check_host(struct calling *g, struct err *e)
 static int open_key(struct calling *g, struct state *st, bool buyer_pays, struct err *e)
 {
 	struct expert x = {.id = g->c->view->id, .name = g->c->view->name};
+	g->buyer_pays = buyer_pays;
 	if (conn_key(st, &g->conn, &x, buyer_pays, g->c->buyer, &g->key, e) == 0)
 		return 0;
 	g->verdict = e->code == ERR_MISSING_KEY ? "missing-key" : "key";
@@ -277,6 +279,21 @@ static bool saves(const struct calling *g, int r)
 	return r == 0 && g->c->save && g->answer.status >= 200 && g->answer.status < 300;
 }
 
+/* As a tool's: what went over the wire, and whose key it took. */
+static json_t *detail_of(const struct calling *g, int r)
+{
+	const struct transfer_answer *a = &g->answer;
+	bool allowed = strcmp(g->verdict, "allowed") == 0;
+	bool refused = !allowed && !a->verdict;
+	json_t *keys = json_object();
+	if (g->key.n)
+		json_object_set_new(
+			keys, g->conn.env, json_string(g->buyer_pays ? "buyer" : "builder"));
+	return json_pack("{s:{s:i,s:i,s:i,s:I,s:I,s:i},s:o}", "egress", "requests", 1, "refused",
+		(int)refused, "failed", (int)(r < 0 && !refused), "up", (json_int_t)a->up, "down",
+		(json_int_t)a->down, "truncated", 0, "keys", keys);
+}
+
 static int record(struct calling *g, struct state *st, int r, struct err *why, struct err *e)
 {
 	const struct transfer_answer *a = &g->answer;
@@ -309,7 +326,8 @@ static int record(struct calling *g, struct state *st, int r, struct err *why, s
 		.artifacts = &artifact,
 		.nartifacts = saves(g, r),
 		.events = &event,
-		.nevents = 1};
+		.nevents = 1,
+		.detail = detail_of(g, r)};
 	g->reply->type = m.type;
 	g->reply->inline_ok = m.inline_ok;
 	g->reply->ms = end.ms;

@@ -51,6 +51,12 @@ static json_t *not_run(struct caller *c, enum mcp_rev rev, const struct err *e)
 	return content_close(&out);
 }
 
+/* What a buyer can mend, or wait for. */
+static bool is_told(enum err_code code)
+{
+	return code == ERR_USAGE || code == ERR_QUOTA || code == ERR_TURN;
+}
+
 static json_t *refused(enum mcp_rev rev, const char *text)
 {
 	struct content out;
@@ -86,8 +92,7 @@ static json_t *run_tool(
 		.fresh = mcp_stateless(rev),
 		.cancel_fd = cancel_fd};
 	if (runner_call(c->runner, &rq, &o, &e) < 0)
-		return e.code == ERR_USAGE || e.code == ERR_QUOTA ? refused(rev, e.msg)
-								  : not_run(c, rev, &e);
+		return is_told(e.code) ? refused(rev, e.msg) : not_run(c, rev, &e);
 	shelve(c, &o);
 	content_open(&out, rev);
 	content_outcome(&out, &o, t && offer_structured(rev, t));
@@ -179,7 +184,7 @@ static json_t *api_failed(enum mcp_rev rev, const json_t *grants, const char *na
 	STR_AUTO all = strv_join(&names, ", ");
 	bool told = e->code == ERR_DENIED || e->code == ERR_MISSING_KEY || e->code == ERR_USAGE ||
 		    e->code == ERR_LIMIT || e->code == ERR_TIMEOUT || e->code == ERR_QUOTA ||
-		    (e->code == ERR_FAIL && reply->run[0]);
+		    e->code == ERR_TURN || (e->code == ERR_FAIL && reply->run[0]);
 	content_open(&out, rev);
 	out.is_error = true;
 	if (!granted)

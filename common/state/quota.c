@@ -142,7 +142,8 @@ int quota_take(struct state *st, const char *buyer, const char *expert, int64_t 
 	if (q.seconds >= 0 && u.ms >= q.seconds * 1000)
 		return refuse("seconds", q.seconds, e);
 	if (at_once && q.at_once >= 0 && u.running >= q.at_once)
-		return err_set(e, ERR_BUSY, "%lld call%s at once, and no more, may run",
+		return err_set(e, ERR_TURN,
+			"%lld call%s at once, and no more, may run: try again in a moment",
 			(long long)q.at_once, q.at_once == 1 ? "" : "s");
 	return 0;
 }

@@ -19,7 +19,7 @@ int quota_set(struct state *st, const char *buyer, const char *expert, const str
 json_t *quota_left(struct state *st, const char *buyer, const char *expert, struct err *e);
 /*
  * Within the transaction that records the beginning of so many calls (or of a batch with them):
- * ERR_QUOTA says when the day ends. ERR_BUSY: more at once than may be.
+ * ERR_QUOTA says when the day ends. ERR_TURN: more at once than may be.
  */
 int quota_take(struct state *st, const char *buyer, const char *expert, int64_t calls, bool at_once,
 	struct err *e);

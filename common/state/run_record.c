@@ -73,7 +73,7 @@ static int begin_in_turn(struct state *st, const struct run_start *s, const char
 	int64_t until = clock_mono_ms() + MS(LIMIT_QUEUE_S);
 	for (;;) {
 		int r = begin_for_buyer(st, s, id, e);
-		if (r == 0 || e->code != ERR_BUSY || clock_mono_ms() >= until)
+		if (r == 0 || e->code != ERR_TURN || clock_mono_ms() >= until)
 			return r;
 		err_clear(e);
 		run_sweep(st, &(struct err){0});
