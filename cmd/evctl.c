@@ -191,7 +191,8 @@ static const struct verb verbs[] = {{NULL, "", args, NULL, NULL, run}, {NULL}};
 static const struct program program = {.name = "evctl",
 	.summary = "package private Python as a tool, run it sealed, hand out the result only\n\n"
 		   "Nouns: cred host bind expert verify run session artifact conn mcp log state\n"
-		   "       doctor apply; and init. `evctl NOUN ...` runs `evctl-NOUN ...`",
+		   "       doctor apply batch node buyer serve; and init.\n"
+		   "       `evctl NOUN ...` runs `evctl-NOUN ...`",
 	.examples = "  evctl init                                   # once\n"
 		    "  evctl cred add CRM_KEY                       # 1. a credential\n"
 		    "  evctl host add api.crm.example               # 2. a host\n"
