@@ -206,7 +206,11 @@ static int sort_all(struct going *g, struct yield *y, const struct collected *c)
 	return c->more_withheld ? hold_back(y, more, "too many", false) : 0;
 }
 
-static int take_outputs(struct going *g, struct yield *y)
+/*
+ * Before anything is searched: the room may be gone when a search is over, and how long that takes
+ * is up to the code and to what the buyer asks for.
+ */
+static int read_outputs(struct going *g, struct yield *y)
 {
 	struct err bad = {0};
 	g->out->kept = calloc(1, sizeof *g->out->kept);
@@ -218,6 +222,11 @@ static int take_outputs(struct going *g, struct yield *y)
 		collected_free(g->out->kept);
 		fail(y, RUN_FAILED, "the outputs were read too late");
 	}
+	return 0;
+}
+
+static int take_outputs(struct going *g, struct yield *y)
+{
 	g->out->files = calloc(g->out->kept->nfiles + 1, sizeof *g->out->files);
 	if (!g->out->files || sort_all(g, y, g->out->kept) < 0)
 		return -1;
@@ -385,8 +394,9 @@ void finish_call(struct going *g)
 {
 	struct yield y = {0};
 	judge(g, &y);
+	bool read = read_outputs(g, &y) == 0;
 	check_result(g, &y);
-	if (take_outputs(g, &y) < 0 || blank_result(g) < 0)
+	if (!read || take_outputs(g, &y) < 0 || blank_result(g) < 0)
 		give_up(&y, "out of memory");
 	record_all(g, &y);
 	tell(g, &y);
