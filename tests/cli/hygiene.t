@@ -12,9 +12,10 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from tap import BIN, HELPERS, Result, T, on_terminal
 
-NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, CONN, VERSION, BUYER, WORD = range(14)
+NONE, FILE, DIR, CRED, HOST, EXPERT, TOOL, RUN, ARTIFACT, SESSION, BATCH, CONN, VERSION, BUYER, TOKEN, WORD = range(16)
 NOT_THERE = {FILE: "/dev/null", DIR: ".", CRED: "NOPE", HOST: "nope.example", EXPERT: "nope", TOOL: "nope", RUN: "rnope",
-             ARTIFACT: "nope", SESSION: "snope", CONN: "nope", VERSION: "9", BUYER: "nope", NONE: "x", WORD: "x"}
+             ARTIFACT: "nope", SESSION: "snope", BATCH: "bnope", CONN: "nope", VERSION: "9", BUYER: "nope", TOKEN: "tnope",
+             NONE: "x", WORD: "x"}
 SECRET = "sk-live-0123456789-abcd"
 
 
