@@ -302,18 +302,44 @@ int cgroup_set_memory(const struct cgroup *cg, size_t memory)
 	return 0;
 }
 
+/* The directory of the group that this process is in, if it tells what the kernel killed there. */
+static int open_outer(const char *controller, const char *file)
+{
+	STR_AUTO own = own_group(controller);
+	char path[4096];
+	/* Inside a container the path may be that of the host. */
+	for (int whole = 0; own && whole < 2; whole++) {
+		snprintf(path, sizeof path, CGROUP_ROOT "%s%s%s", *controller ? "/" : "",
+			controller, whole ? "" : own);
+		int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir >= 0 && faccessat(dir, file, R_OK, 0) == 0)
+			return dir;
+		fd_close(&dir);
+	}
+	return -1;
+}
+
+/* The sandbox stays in the group of its supervisor, whose limit may end it. */
+static void have_none(struct cgroup *cg)
+{
+	cgroup_close(cg);
+	cg->outer = open_outer("", "memory.events");
+	if (cg->outer < 0)
+		cg->outer = open_outer("memory", "memory.oom_control");
+}
+
 void cgroup_open(struct cgroup *cg, size_t memory, unsigned processes)
 {
 	*cg = CGROUP_INIT;
 	if (!open_v2(cg)) {
 		cgroup_close(cg);
 		if (!open_v1(cg)) {
-			cgroup_close(cg);
+			have_none(cg);
 			return;
 		}
 	}
 	if (cgroup_set_memory(cg, memory) < 0 || write_number(cg->pids, "pids.max", processes) < 0)
-		cgroup_close(cg);
+		have_none(cg);
 }
 
 int cgroup_join(const struct cgroup *cg, pid_t pid)
@@ -326,8 +352,12 @@ int cgroup_join(const struct cgroup *cg, pid_t pid)
 struct cgroup_events cgroup_events(const struct cgroup *cg)
 {
 	struct cgroup_events ev = {0};
-	if (cg->mode == CGROUP_NONE)
+	if (cg->mode == CGROUP_NONE) {
+		/* Only one of the two is there. */
+		ev.outer_kills = read_number(cg->outer, "memory.events", "oom_kill") +
+				 read_number(cg->outer, "memory.oom_control", "oom_kill");
 		return ev;
+	}
 	ev.oom_kills = read_number(cg->memory,
 		cg->mode == CGROUP_V2 ? "memory.events" : "memory.oom_control", "oom_kill");
 	ev.pids_denied = read_number(cg->pids, "pids.events", "max");
@@ -346,6 +376,7 @@ void cgroup_close(struct cgroup *cg)
 {
 	fd_close(&cg->memory);
 	fd_close(&cg->pids);
+	fd_close(&cg->outer);
 	remove_group(cg->memory_path);
 	remove_group(cg->pids_path);
 	free(cg->memory_path);

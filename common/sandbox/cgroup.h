@@ -21,14 +21,16 @@ enum cgroup_mode { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 struct cgroup {
 	enum cgroup_mode mode;
 	int memory, pids; /* directories; the same one in version 2; -1 when not had */
+	int outer; /* without one of its own: the group's directory that it is in; -1 if unknown */
 	char *memory_path, *pids_path;
 };
 
-#define CGROUP_INIT ((struct cgroup){.memory = -1, .pids = -1})
+#define CGROUP_INIT ((struct cgroup){.memory = -1, .pids = -1, .outer = -1})
 
 /* What went wrong for good between two looks. */
 struct cgroup_events {
 	uint64_t oom_kills, pids_denied;
+	uint64_t outer_kills; /* in a group that has others in it: no more than a hint */
 };
 
 /* Never fails: mode says what was had. Groups left behind by supervisors that were killed go too.

@@ -255,6 +255,10 @@ static void judge_failed(char kind, const struct frame_view *f, const struct cgr
 {
 	if (kind == 'M' || after->oom_kills > before->oom_kills)
 		return fail(r, SANDBOX_LIMIT, "memory", "out of memory");
+	/* Whose process it was is not told; a tool that could still say something was not it. */
+	if (!kind && after->outer_kills > before->outer_kills)
+		return fail(r, SANDBOX_LIMIT, "memory",
+			"out of memory: of what the control group around evctl may have");
 	if (kind == 'P' || after->pids_denied > before->pids_denied)
 		return fail(r, SANDBOX_LIMIT, "processes", "too many processes or threads");
 	if (kind == 'D')
