@@ -230,7 +230,7 @@ lint:
 	@for part in $(LINTS); do \
 		begun=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; \
 		echo "$$part: $$(($$(date +%s) - begun)) s"; done
-GENERATED = $(O)/gen/schema.inc $(O)/gen/views.inc $(PAGE_PARTS:%=$(O)/gen/%.inc)
+GENERATED = $(O)/gen/schema.inc $(O)/gen/views.inc $(PAGE_PARTS:%=$(O)/gen/%.inc) $(O)/gen/door_templates.inc
 objects: $(LIB_OBJ) $(PROGRAMS:%=$(O)/cmd/%.o) $(UNIT:.t=.o) $(TESTPROGS:=.o)
 
 lint-format:
