@@ -121,11 +121,16 @@ with T() as t:
         # SQLite stumbles over commas in the comments before a column that it drops.
         db = sqlite3.connect(t.home / "state.db")
         db.execute("PRAGMA writable_schema = ON")
-        text = db.execute("SELECT sql FROM sqlite_master WHERE name = 'runs'").fetchone()[0]
-        db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'runs'", (re.sub("--.*", "", text),))
+        for table in ("runs", "experts", "credentials"):
+            text = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+            db.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (re.sub("--.*", "", text), table))
         db.commit()
         db.close()
-        for table in ("batch_parts", "batch_streams", "batch_chunks", "batch_calls", "batches", "nodes"):
+        t.sql("DROP INDEX runs_buyer")
+        for table, columns in (("experts", ("listed", "contact", "told")), ("credentials", ("expires", "remind"))):
+            for column in columns:
+                t.sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+        for table in ("quotas", "subjects", "token_experts", "tokens", "buyer_experts", "buyers", "batch_parts", "batch_streams", "batch_chunks", "batch_calls", "batches", "nodes"):
             t.sql(f"DROP TABLE {table}")
         for column in ("batch", "call", "node"):
             t.sql(f"ALTER TABLE runs DROP COLUMN {column}")
