@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "monitor/listen.h"
 #include "monitor/monitor.h"
@@ -81,19 +82,8 @@ static int check_issuer(const struct door *o, struct err *e)
 			   "--public-url URL");
 }
 
-/* As RFC 6749 has a name or a password in Basic: form-encoded first. */
-static void put_form(struct buf *b, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		bool plain = s[i] && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-					    "0123456789-._",
-					     s[i]);
-		if (plain)
-			buf_addc(b, s[i]);
-		else
-			buf_addf(b, "%%%02X", (unsigned char)s[i]);
-	}
-}
+/* What stays in a form; as RFC 6749 has a name or a password in Basic. */
+#define FORM_PLAIN "-._"
 
 static int read_issuer(
 	const struct door *o, struct foreign_spec *spec, struct buf *authorization, struct err *e)
@@ -109,9 +99,9 @@ static int read_issuer(
 	if (!n)
 		return err_set(e, ERR_USAGE, "the client's secret is empty"),
 		       err_hint(e, "--client-secret-file FILE");
-	put_form(&pair, o->client_id, strlen(o->client_id));
+	text_add_percent(&pair, o->client_id, strlen(o->client_id), FORM_PLAIN);
 	buf_addc(&pair, ':');
-	put_form(&pair, secret.data, n);
+	text_add_percent(&pair, secret.data, n, FORM_PLAIN);
 	buf_adds(authorization, "Basic ");
 	b64_encode(pair.data, pair.len, authorization);
 	spec->rules.authorization = buf_str(authorization);

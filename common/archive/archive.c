@@ -4,6 +4,7 @@
 #include "archive/page.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "net/http_pool.h"
 #include "state/run_record.h"
 
@@ -153,12 +154,7 @@ static struct http_text header(const struct http_head *h, const char *name, int 
 /* In equal time, whatever differs. */
 static bool same(struct http_text a, const char *b)
 {
-	unsigned char differ = 0;
-	if (!a.p || a.n != strlen(b))
-		return false;
-	for (size_t i = 0; i < a.n; i++)
-		differ |= (unsigned char)(a.p[i] ^ b[i]);
-	return differ == 0;
+	return a.p && text_same(a.p, a.n, b, strlen(b));
 }
 
 /*
@@ -379,8 +375,7 @@ static void random_hex(char out[HEX_SIZE])
 {
 	unsigned char raw[TOKEN_BYTES];
 	seal_random(raw, sizeof raw);
-	for (size_t i = 0; i < sizeof raw; i++)
-		snprintf(out + 2 * i, 3, "%02x", raw[i]);
+	text_to_hex(raw, sizeof raw, out);
 }
 
 static int listen_on(int port, int *actual, struct err *e)

@@ -54,25 +54,11 @@ void html_attr(struct buf *b, const char *s)
 	}
 }
 
-static bool is_unreserved(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
-}
-
-static void add_percent(struct buf *b, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (is_unreserved((unsigned char)s[i]))
-			buf_addc(b, s[i]);
-		else
-			buf_addf(b, "%%%02X", (unsigned char)s[i]);
-	}
-}
+#define UNRESERVED "-._~" /* RFC 3986, beside letters and digits */
 
 void html_url(struct buf *b, const char *s)
 {
-	add_percent(b, s, strlen(s));
+	text_add_percent(b, s, strlen(s), UNRESERVED);
 }
 
 /* Characters that some system's shell, desktop or file system takes for more than a letter. */
@@ -92,7 +78,7 @@ void html_filename(struct buf *b, const char *name)
 		if (hidden || !is_safe_in_name(c))
 			buf_addc(b, '_');
 		else
-			add_percent(b, s, len);
+			text_add_percent(b, s, len, UNRESERVED);
 	}
 }
 

@@ -172,3 +172,34 @@ size_t text_unpercent(const char *p, size_t n, char *out)
 	}
 	return (size_t)(o - out);
 }
+
+void text_add_percent(struct buf *b, const char *p, size_t n, const char *also)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] && (strchr(plain, p[i]) || strchr(also, p[i])))
+			buf_addc(b, p[i]);
+		else
+			buf_addf(b, "%%%02X", (unsigned char)p[i]);
+	}
+}
+
+void text_to_hex(const void *p, size_t n, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *bytes = p;
+	for (size_t i = 0; i < n; i++) {
+		out[2 * i] = digits[bytes[i] >> 4];
+		out[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	out[2 * n] = '\0';
+}
+
+bool text_same(const char *a, size_t na, const char *b, size_t nb)
+{
+	unsigned char differ = 0;
+	for (size_t i = 0; na == nb && i < na; i++)
+		differ |= (unsigned char)(a[i] ^ b[i]);
+	return na == nb && !differ;
+}

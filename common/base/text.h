@@ -44,5 +44,11 @@ const char *text_artifact_fault(const char *path);
 int text_hex(char c);
 /* Decodes "%41"; other percent signs stay. out has n bytes, and may be p. How many it wrote. */
 size_t text_unpercent(const char *p, size_t n, char *out);
+/* Appends p with all but letters, digits and the characters of `also` as "%41". */
+void text_add_percent(struct buf *b, const char *p, size_t n, const char *also);
+/* Lower-case digits and a NUL: out has 2 * n + 1 bytes. */
+void text_to_hex(const void *p, size_t n, char *out);
+/* Whether two secrets are the same, in a time that tells no more than their lengths. */
+bool text_same(const char *a, size_t na, const char *b, size_t nb);
 
 #endif

@@ -1,6 +1,7 @@
 #include "front/talk.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "rpc/lines.h"
 
 #include <errno.h>
@@ -285,15 +286,10 @@ static void *read_all(void *arg)
 
 static int make_id(char id[TALK_ID_SIZE])
 {
-	static const char hex[] = "0123456789abcdef";
 	unsigned char raw[TALK_ID_SIZE / 2];
 	if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
 		return -1;
-	for (size_t i = 0; i < sizeof raw; i++) {
-		id[2 * i] = hex[raw[i] >> 4];
-		id[2 * i + 1] = hex[raw[i] & 15];
-	}
-	id[2 * sizeof raw] = '\0';
+	text_to_hex(raw, sizeof raw, id);
 	return 0;
 }
 
@@ -410,14 +406,6 @@ static bool is_good(const struct talk *s, const struct visitor *who)
 	       s->version == who->as.version && clock_mono_ms() - s->born < LIFE_MS;
 }
 
-static bool same_id(const char *a, const char *b)
-{
-	unsigned char differ = 0;
-	for (size_t i = 0; i < TALK_ID_SIZE; i++)
-		differ |= (unsigned char)(a[i] ^ b[i]);
-	return differ == 0;
-}
-
 struct talk *talk_find(struct talks *all, const struct visitor *who, const char *id)
 {
 	struct talk *found = NULL;
@@ -425,7 +413,7 @@ struct talk *talk_find(struct talks *all, const struct visitor *who, const char 
 		return NULL;
 	pthread_mutex_lock(&all->lock);
 	for (struct talk *s = all->first; s && !found; s = s->next)
-		if (!s->modern && same_id(s->id, id))
+		if (!s->modern && text_same(s->id, TALK_ID_SIZE - 1, id, TALK_ID_SIZE - 1))
 			found = s;
 	if (found && !is_good(found, who)) {
 		bool old = strcmp(found->token, who->as.token) == 0 &&

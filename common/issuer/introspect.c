@@ -1,6 +1,7 @@
 #include "issuer/introspect.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "gate/upstream.h"
 
 #include <pthread.h>
@@ -116,15 +117,7 @@ static enum http_peer still_there(void *arg)
 static void put_form(struct buf *b, const char *token)
 {
 	buf_adds(b, "token=");
-	for (; *token; token++) {
-		bool plain =
-			strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~",
-				*token);
-		if (plain)
-			buf_addc(b, *token);
-		else
-			buf_addf(b, "%%%02X", (unsigned char)*token);
-	}
+	text_add_percent(b, token, strlen(token), "-._~");
 	buf_adds(b, "&token_type_hint=access_token");
 }
 

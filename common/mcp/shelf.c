@@ -30,15 +30,7 @@ char *shelf_uri(const char *run, const char *name)
 {
 	struct buf b = {0};
 	buf_addf(&b, "evctl://artifact/%s/", run);
-	for (const char *p = name; *p; p++) {
-		bool plain = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				    "0123456789-._~/",
-			*p);
-		if (plain)
-			buf_addc(&b, *p);
-		else
-			buf_addf(&b, "%%%02X", (unsigned char)*p);
-	}
+	text_add_percent(&b, name, strlen(name), "-._~/");
 	return buf_detach(&b);
 }
 

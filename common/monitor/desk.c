@@ -3,6 +3,7 @@
 #include "archive/bytes.h"
 #include "archive/html.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "monitor/door_view.h"
 #include "state/buyer.h"
 #include "state/buyer_key.h"
@@ -69,24 +70,14 @@ void desk_answer_free(struct desk_answer *a)
 
 static void random_hex(char out[DESK_COOKIE_SIZE])
 {
-	static const char hex[] = "0123456789abcdef";
 	unsigned char raw[HEX_BYTES];
 	seal_random(raw, sizeof raw);
-	for (size_t i = 0; i < sizeof raw; i++) {
-		out[2 * i] = hex[raw[i] >> 4];
-		out[2 * i + 1] = hex[raw[i] & 15];
-	}
-	out[2 * sizeof raw] = '\0';
+	text_to_hex(raw, sizeof raw, out);
 }
 
 static bool same(const char *a, const char *b)
 {
-	unsigned char differ = 0;
-	if (strlen(a) != strlen(b))
-		return false;
-	for (size_t i = 0; a[i]; i++)
-		differ |= (unsigned char)(a[i] ^ b[i]);
-	return differ == 0;
+	return text_same(a, strlen(a), b, strlen(b));
 }
 
 /* Of an authorization server's token the end is all that is known. */

@@ -353,14 +353,7 @@ void report_text(const json_t *verdict, const struct report_style *style, struct
 /* RFC 3986: unreserved characters and "/" stay. */
 static void add_uri(struct buf *b, const char *path)
 {
-	static const char keep[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789-._~/";
-	for (; *path; path++) {
-		if (strchr(keep, *path))
-			buf_addc(b, *path);
-		else
-			buf_addf(b, "%%%02X", (unsigned char)*path);
-	}
+	text_add_percent(b, path, strlen(path), "-._~/");
 }
 
 /* Lines move when code is edited: a fingerprint holds none, but the how-many-eth of its kind. */
