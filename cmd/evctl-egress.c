@@ -3,6 +3,7 @@
  * memory to note events down in as 4; people have no use for it.
  */
 #include "base/err.h"
+#include "base/help.h"
 #include "gate/server.h"
 #include "gate/upstream.h"
 #include "net/cage.h"
@@ -21,16 +22,10 @@
 
 static int usage(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts("evctl-egress " EVCTL_VERSION);
-		return 0;
-	}
-	FILE *to = argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr;
-	fputs("evctl-egress: the gate between a sandbox and its attached hosts.\n"
-	      "It is started by evctl-run and evctl-session, with a control socket as descriptor "
-	      "3.\n",
-		to);
-	return to == stdout ? 0 : ERR_USAGE;
+	return help_helper(argc, argv, "evctl-egress",
+		"evctl-egress: the gate between a sandbox and its attached hosts.\n"
+		"It is started by evctl-run and evctl-session, with a control socket as descriptor "
+		"3.\n");
 }
 
 /* What must be set before the first thread, or before the cage shuts. */

@@ -3,6 +3,7 @@
  * the door's listening socket as 4, and one to ask figures at as 5; people have no use for it.
  */
 #include "base/err.h"
+#include "base/help.h"
 #include "front/front.h"
 
 #include <gnutls/gnutls.h>
@@ -21,15 +22,9 @@
 
 static int usage(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts("evctl-front " EVCTL_VERSION);
-		return 0;
-	}
-	FILE *to = argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr;
-	fputs("evctl-front: HTTP and TLS to the door's visitors.\n"
-	      "It is started by evctl-serve, with the monitor's socket as descriptor 3.\n",
-		to);
-	return to == stdout ? 0 : ERR_USAGE;
+	return help_helper(argc, argv, "evctl-front",
+		"evctl-front: HTTP and TLS to the door's visitors.\n"
+		"It is started by evctl-serve, with the monitor's socket as descriptor 3.\n");
 }
 
 static int socket_type(int fd)

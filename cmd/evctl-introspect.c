@@ -2,6 +2,7 @@
  * evctl-introspect: asks an authorization server about tokens, for evctl-serve, which starts it
  * with a socket as descriptor 3; people have no use for it.
  */
+#include "base/help.h"
 #include "gate/upstream.h"
 #include "issuer/introspect.h"
 
@@ -17,15 +18,9 @@
 
 static int usage(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts("evctl-introspect " EVCTL_VERSION);
-		return 0;
-	}
-	FILE *to = argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr;
-	fputs("evctl-introspect: asks an authorization server about tokens.\n"
-	      "It is started by evctl-serve, with a socket as descriptor 3.\n",
-		to);
-	return to == stdout ? 0 : ERR_USAGE;
+	return help_helper(argc, argv, "evctl-introspect",
+		"evctl-introspect: asks an authorization server about tokens.\n"
+		"It is started by evctl-serve, with a socket as descriptor 3.\n");
 }
 
 int main(int argc, char **argv)

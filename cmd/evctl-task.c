@@ -4,6 +4,7 @@
  */
 #include "batch/task.h"
 #include "base/file.h"
+#include "base/help.h"
 #include "state/node.h"
 
 #include <stdio.h>
@@ -12,16 +13,10 @@
 
 static int usage(int argc, char **argv)
 {
-	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-		puts("evctl-task " EVCTL_VERSION);
-		return 0;
-	}
-	FILE *to = argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr;
-	fputs("evctl-task: works on chunks of a batch.\n"
-	      "It is started by evctl-batch, with a socket as descriptor 3, or on a node:\n"
-	      "  evctl-task SPOOL/BATCH [INDEX | +OFFSET]\n",
-		to);
-	return to == stdout ? 0 : ERR_USAGE;
+	return help_helper(argc, argv, "evctl-task",
+		"evctl-task: works on chunks of a batch.\n"
+		"It is started by evctl-batch, with a socket as descriptor 3, or on a node:\n"
+		"  evctl-task SPOOL/BATCH [INDEX | +OFFSET]\n");
 }
 
 static int read_number(const char *text, int64_t *n)

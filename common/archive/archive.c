@@ -4,8 +4,10 @@
 #include "archive/page.h"
 
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "net/http_pool.h"
+#include "net/page_policy.h"
 #include "state/run_record.h"
 
 #include <arpa/inet.h>
@@ -48,14 +50,6 @@ struct archive {
 };
 
 /* ---- answers ------------------------------------------------------------------------------- */
-
-#define PAGE_POLICY                                                                            \
-	"default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; form-action " \
-	"'self'; base-uri 'none'; frame-ancestors 'none'"
-/* For bytes that runs made: nothing of them can act, wherever they are opened. */
-#define BYTES_POLICY                                                                        \
-	"default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; " \
-	"frame-ancestors 'none'; sandbox"
 
 /* Made under the lock, sent without it. Zeroed: nothing can be answered, the connection ends. */
 struct answer {
@@ -447,16 +441,11 @@ void archive_close(struct archive **a)
 
 int archive_serve(struct archive *a, struct err *e)
 {
-	sigset_t ends, before;
+	sigset_t before;
 	struct http_service service = {
 		.idle_ms = IDLE_MS, .head_ms = HEAD_MS, .answer = on_request, .arg = a};
 	int r;
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ends, &before);
-	FD_AUTO signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	FD_AUTO signals = proc_end_signals(&before);
 	r = signals < 0 ? err_errno(e, ERR_FAIL, "cannot wait for signals")
 			: http_pool_run(a->pool, a->listener, signals, http_serve, &service, e);
 	while (http_pool_end(a->pool, STOP_MS) < 0)
@@ -464,6 +453,7 @@ int archive_serve(struct archive *a, struct err *e)
 	struct signalfd_siginfo seen; /* taken, so that none strikes when it is let through */
 	while (r == 0 && read(signals, &seen, sizeof seen) > 0)
 		;
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (signals >= 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	return r;
 }

@@ -101,3 +101,14 @@ void help_print(FILE *f, const struct program *p, const struct verb *only)
 	print_outputs(f, p, only);
 	fprintf(f, "\nSee also: man %s, man evctl-contract\n", p->name);
 }
+
+int help_helper(int argc, char **argv, const char *name, const char *text)
+{
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("%s %s\n", name, EVCTL_VERSION);
+		return 0;
+	}
+	bool asked = argc == 2 && strcmp(argv[1], "--help") == 0;
+	fputs(text, asked ? stdout : stderr);
+	return asked ? 0 : ERR_USAGE;
+}

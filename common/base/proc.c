@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 int64_t proc_start(pid_t pid)
@@ -44,4 +45,21 @@ void proc_space(char out[PROC_SPACE_MAX])
 bool proc_alive(pid_t pid, int64_t start)
 {
 	return pid > 0 && start >= 0 && proc_start(pid) == start;
+}
+
+int proc_end_signals(sigset_t *old)
+{
+	sigset_t set, before;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, &before) < 0)
+		return -1;
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	else if (old)
+		*old = before;
+	return fd;
 }

@@ -5,6 +5,7 @@
 #ifndef EVCTL_BASE_PROC_H
 #define EVCTL_BASE_PROC_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,6 +25,11 @@ int64_t proc_start(pid_t pid);
  */
 #define PROC_SPACE_MAX 64
 void proc_space(char out[PROC_SPACE_MAX]);
+/*
+ * A descriptor that SIGINT, SIGTERM and SIGHUP are read from, without waiting: they are blocked
+ * from here on; old (may be NULL) is what was before. -1 with errno, and nothing is blocked.
+ */
+int proc_end_signals(sigset_t *old);
 /* Is that very process still there (a zombie is not)? */
 bool proc_alive(pid_t pid, int64_t start);
 

@@ -5,7 +5,6 @@
 #include "batch/batch.h"
 #include "batch/outcome.h"
 
-#include <signal.h>
 
 #define BATCH_STREAM_MAX 64 /* bytes of a stream's name */
 #define BATCH_OPEN (-1)	    /* the code of a call without an answer */
@@ -82,8 +81,6 @@ bool drive_too_many(const struct drive *d); /* failed, more than may be */
 void drive_tell_cancel(const struct drive *d);
 /* Tells how far it is, with so many calls or chunks being made. */
 void drive_progress(const struct drive *d, int64_t running);
-/* SIGINT, SIGTERM and SIGHUP by a descriptor, until the old mask is set again. */
-int drive_signals(sigset_t *old);
 char *drive_task_program(struct err *e);
 
 /* ---- remote.c: engines that start tasks elsewhere ---- */

@@ -2,6 +2,7 @@
 
 #include "base/child.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/grow.h"
 #include "base/limits.h"
 #include "base/options.h"
@@ -601,18 +602,6 @@ static int loop(struct local *l, struct err *e)
 	return 0;
 }
 
-int drive_signals(sigset_t *old)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, old) < 0)
-		return -1;
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* A task finds its own parts beside itself: it is where this program's are. */
 char *drive_task_program(struct err *e)
 {
@@ -661,7 +650,7 @@ static int run_local(struct drive *d, int jobs, struct err *e)
 	l.program = drive_task_program(e);
 	l.hands = calloc(l.limit, sizeof *l.hands);
 	int r = l.program && l.hands ? 0 : err_set(e, ERR_FAIL, "out of memory");
-	l.signals = r == 0 ? drive_signals(&old) : -1;
+	l.signals = r == 0 ? proc_end_signals(&old) : -1;
 	if (r == 0)
 		r = take_old(d, e);
 	if (r == 0)

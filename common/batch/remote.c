@@ -1,6 +1,7 @@
 #include "batch/batch_in.h"
 
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/grow.h"
 #include "base/limits.h"
 
@@ -251,7 +252,7 @@ int remote_run(struct drive *d, struct err *e)
 	struct remote r = {.d = d, .signals = -1};
 	sigset_t old;
 	r.program = drive_task_program(e);
-	r.signals = r.program ? drive_signals(&old) : -1;
+	r.signals = r.program ? proc_end_signals(&old) : -1;
 	int done = r.program ? loop(&r, e) : -1;
 	for (size_t i = 0; i < r.n; i++)
 		flow_free(r.v[i]);

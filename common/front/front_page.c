@@ -3,17 +3,11 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "front/run_call.h"
+#include "net/page_policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_POLICY                                                                            \
-	"default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; form-action " \
-	"'self'; base-uri 'none'; frame-ancestors 'none'"
-/* For bytes that runs made: nothing of them can act, wherever they are opened. */
-#define BYTES_POLICY                                                                        \
-	"default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; " \
-	"frame-ancestors 'none'; sandbox"
 #define HSTS "max-age=31536000"
 
 static void refuse_plain(struct visit *v, int status, const char *text)

@@ -1,5 +1,6 @@
 #include "mcp/serve.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "mcp/caller.h"
 #include "mcp/offer.h"
 #include "mcp/shelf.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define GRACE_MS 3000  /* for what was asked for before the end of file */
@@ -582,14 +582,8 @@ static void run_job(struct mcp_server *s, struct job *j)
 /* Signals come through a descriptor, to the thread that can act on them. */
 static int open_signals(void)
 {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC);
+	return proc_end_signals(NULL);
 }
 
 static int start(struct mcp_server *s, const struct serve_spec *spec, struct err *e)

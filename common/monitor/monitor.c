@@ -1,6 +1,7 @@
 #include "monitor/monitor.h"
 
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/paths.h"
 #include "monitor/certificate.h"
 #include "monitor/desk.h"
@@ -548,14 +549,8 @@ static int hear(struct monitor *m, struct err *e)
 
 static int open_signals(void)
 {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return proc_end_signals(NULL);
 }
 
 static void take_signals(struct monitor *m)
