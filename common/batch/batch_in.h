@@ -5,7 +5,6 @@
 #include "batch/batch.h"
 #include "batch/outcome.h"
 
-
 #define BATCH_STREAM_MAX 64 /* bytes of a stream's name */
 #define BATCH_OPEN (-1)	    /* the code of a call without an answer */
 

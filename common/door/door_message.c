@@ -25,8 +25,7 @@ const struct fields door_drain_fields = FIELDS_NONE('D', 1);
 
 const struct fields door_admit_fields = FIELDS('A', 1, FIELD_NUMBER(struct door_admit, id),
 	FIELD_TEXT(struct door_admit, token, DOOR_TOKEN_MAX),
-	FIELD_TEXT_OR_NULL(struct door_admit, expert, DOOR_NAME_MAX),
-	FIELD_NUMBER(struct door_admit, want));
+	FIELD_TEXT(struct door_admit, expert, DOOR_NAME_MAX));
 const struct fields door_admitted_fields = FIELDS('a', 1, FIELD_NUMBER(struct door_admitted, id),
 	FIELD_NUMBER(struct door_admitted, status), FIELD_CHARS(struct door_admitted, buyer),
 	FIELD_CHARS(struct door_admitted, token), FIELD_NUMBER(struct door_admitted, version));
@@ -52,7 +51,7 @@ const struct fields door_paged_fields = FIELDS('p', 1, FIELD_NUMBER(struct door_
 	FIELD_TEXT_OR_NULL(struct door_paged, location, DOOR_PATH_MAX),
 	FIELD_TEXT_OR_NULL(struct door_paged, cookie, 512),
 	FIELD_TEXT_OR_NULL(struct door_paged, disposition, 4096),
-	FIELD_BYTES(struct door_paged, body, nbody, DOOR_MESSAGE_MAX - 65536),
+	FIELD_BYTES(struct door_paged, body, nbody, DOOR_BODY_MAX),
 	FIELD_FLAG(struct door_paged, bytes), FIELD_FLAG(struct door_paged, fetched),
 	FIELD_NUMBER(struct door_paged, process));
 const struct fields door_fetched_fields = FIELDS('F', 1,

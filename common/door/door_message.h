@@ -10,6 +10,7 @@
 #include "base/limits.h"
 
 #define DOOR_MESSAGE_MAX MB(16)
+#define DOOR_BODY_MAX (DOOR_MESSAGE_MAX - 65536) /* of a page */
 #define DOOR_NAME_MAX 64
 #define DOOR_TOKEN_MAX 16384
 #define DOOR_PATH_MAX 8192
@@ -38,13 +39,10 @@ struct door_der {
 	size_t n;
 };
 
-enum door_want { DOOR_MCP = 1, DOOR_CALL = 2 };
-
 /* May who shows this token use this expert? */
 struct door_admit {
 	uint64_t id;
-	const char *token, *expert; /* expert NULL: any */
-	int want;
+	const char *token, *expert;
 };
 /* status: 200, or what to answer: 401, 403, 404, 503. */
 struct door_admitted {

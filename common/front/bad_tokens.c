@@ -105,10 +105,10 @@ bool bad_tokens_add(struct bad_tokens *t, const struct client *c)
 		return false;
 	pthread_mutex_lock(&t->lock);
 	struct bad_count *n = find(t, c->network);
-	if (!n->n || now - n->since >= MINUTE_MS)
-		*n = (struct bad_count){.since = now, .network = {0}};
-	if (!n->network[0])
-		snprintf(n->network, sizeof n->network, "%s", c->network);
+	if (!n->n || now - n->since >= MINUTE_MS) {
+		n->since = now;
+		n->n = 0;
+	}
 	bool many = n->n >= BAD_TOKENS_MOST;
 	n->n += !many;
 	pthread_mutex_unlock(&t->lock);

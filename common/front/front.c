@@ -176,16 +176,22 @@ static void log_visit(const struct visit *v)
 		(void)!write(STDERR_FILENO, buf_str(&b), b.len); /* a whole line at once */
 }
 
-/* Behind a proxy the client is the rightmost hop that isn't one of its own. */
-static void find_client(const struct front *f, const struct http_request *r, struct client *c)
+static void find_peer(int fd, struct client *c)
 {
 	struct sockaddr_storage sa = {0};
 	socklen_t len = sizeof sa;
 	*c = (struct client){0};
-	if (getpeername(r->c->fd, (struct sockaddr *)&sa, &len) == 0)
+	if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0)
 		client_of((struct sockaddr *)&sa, len, c);
-	if (!f->rules.behind)
+}
+
+/* Behind a proxy the client is the rightmost hop that isn't one of its own. */
+static void find_client(const struct front *f, const struct http_request *r, struct client *c)
+{
+	if (!f->rules.behind) {
+		find_peer(r->c->fd, c);
 		return;
+	}
 	*c = (struct client){0};
 	for (size_t i = r->head.nfields; i-- > 0;) {
 		struct http_text list = r->head.field[i].value;
@@ -281,11 +287,7 @@ static bool serve(struct http_conn *c, void *arg)
 {
 	struct door_front *d = arg;
 	struct client client;
-	struct sockaddr_storage sa = {0};
-	socklen_t len = sizeof sa;
-	client = (struct client){0};
-	if (getpeername(c->fd, (struct sockaddr *)&sa, &len) == 0)
-		client_of((struct sockaddr *)&sa, len, &client);
+	find_peer(c->fd, &client);
 	bool proxied = d->f.rules.behind;
 	if (!may_connect(&d->f, &client))
 		return false;

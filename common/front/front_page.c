@@ -90,7 +90,6 @@ static bool is_secure(const struct visit *v)
 
 static void answer_page(struct visit *v, const struct door_paged *p)
 {
-	bool secure = is_secure(v);
 	const struct http_header h[] = {
 		{"Content-Security-Policy", p->bytes ? BYTES_POLICY : PAGE_POLICY},
 		{"Referrer-Policy", "same-origin"}, {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -98,7 +97,7 @@ static void answer_page(struct visit *v, const struct door_paged *p)
 		{"Permissions-Policy", "camera=(), microphone=(), geolocation=()"},
 		{"X-Robots-Tag", "noindex"}, {"Location", p->location}, {"Set-Cookie", p->cookie},
 		{"Content-Disposition", p->disposition},
-		{"Strict-Transport-Security", v->f->rules.tls && secure ? HSTS : NULL},
+		{"Strict-Transport-Security", v->f->rules.tls ? HSTS : NULL},
 		{"Allow", p->status == 405 ? "GET, HEAD, POST" : NULL}};
 	visit_answer(v, p->status, p->type, h, sizeof h / sizeof *h, p->body, p->nbody);
 }
@@ -171,6 +170,8 @@ static void ask(struct visit *v, const struct door_page *page)
 		names_in(page->path, expert, tool);
 		snprintf(v->expert, sizeof v->expert, "%s", expert);
 		answer_run(v, page, a.fds, &got, expert, tool);
+	} else if (got.status == 503 && !got.nbody) {
+		busy(v);
 	} else if (got.status == 401 && page->post && bad_tokens_add(v->f->bad, v->client)) {
 		refuse_plain(v, 429, "Too many bad tokens from this address: wait a minute.");
 	} else {

@@ -485,7 +485,7 @@ void mcp_http(struct visit *v, const char *expert)
 {
 	struct visitor who;
 	STR_AUTO token = NULL;
-	if (!visit_admit(v, expert, DOOR_MCP, &token, &who))
+	if (!visit_admit(v, expert, &token, &who))
 		return;
 	if (http_request_is(v->r, "POST") && v->f->draining)
 		visit_refuse(v, 503, "busy", "the door is closing");

@@ -177,7 +177,7 @@ void call_http(struct visit *v, const char *expert, const char *tool)
 	struct visitor who;
 	STR_AUTO token = NULL;
 	BUF_AUTO input = {0};
-	if (!visit_admit(v, expert, DOOR_CALL, &token, &who))
+	if (!visit_admit(v, expert, &token, &who))
 		return;
 	if (!http_request_is(v->r, "POST")) {
 		visit_answer(v, 405, NULL, &(struct http_header){"Allow", "POST"}, 1, "", 0);

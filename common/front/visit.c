@@ -149,10 +149,9 @@ static void refuse_token(struct visit *v, const char *expert, bool shown)
 	visit_json(v, 401, &h, 1, body);
 }
 
-bool visit_admit(struct visit *v, const char *expert, int want, char **token, struct visitor *who)
+bool visit_admit(struct visit *v, const char *expert, char **token, struct visitor *who)
 {
-	struct door_admit ask = {
-		.id = front_link_number(v->f->link), .expert = expert, .want = want};
+	struct door_admit ask = {.id = front_link_number(v->f->link), .expert = expert};
 	LINK_ANSWER_AUTO a = {0};
 	*who = (struct visitor){.expert = expert};
 	*token = bearer(v);

@@ -49,7 +49,7 @@ int visit_body(struct visit *v, size_t max, struct buf *b);
  * Lets in who shows a good token for this expert: fills who, whose texts are the caller's. False:
  * what there is to say has been said (401, 403, 404, 429, 503).
  */
-bool visit_admit(struct visit *v, const char *expert, int want, char **token, struct visitor *who);
+bool visit_admit(struct visit *v, const char *expert, char **token, struct visitor *who);
 
 /* The scheme, host and port that the browser sees, as "https://HOST:PORT"; NULL without memory. */
 char *visit_origin(const struct visit *v);

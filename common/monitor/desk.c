@@ -4,6 +4,7 @@
 #include "archive/html.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "monitor/admission.h"
 #include "monitor/door_view.h"
 #include "state/buyer.h"
 #include "state/buyer_key.h"
@@ -80,13 +81,6 @@ static bool same(const char *a, const char *b)
 	return text_same(a, strlen(a), b, strlen(b));
 }
 
-/* Of an authorization server's token the end is all that is known. */
-static bool still_good(struct desk *d, const struct sign_in *s, struct err *e)
-{
-	return s->token[0] == 'o' ? buyer_known(d->st, s->buyer, e) > 0
-				  : token_lives(d->st, s->token, e) > 0;
-}
-
 static struct sign_in *find(struct desk *d, const char *cookie)
 {
 	struct err quiet = {0};
@@ -96,7 +90,8 @@ static struct sign_in *find(struct desk *d, const char *cookie)
 		struct sign_in *s = &d->v[i];
 		if (!s->until || !same(s->cookie, cookie))
 			continue;
-		if (clock_mono_ms() < s->until && still_good(d, s, &quiet))
+		if (clock_mono_ms() < s->until &&
+			admission_lives(d->st, s->token, s->buyer, &quiet) > 0)
 			return s;
 		*s = (struct sign_in){0};
 		return NULL;
@@ -246,11 +241,8 @@ static bool may_use(struct visit_page *g, const char *expert)
 {
 	struct err quiet = {0};
 	int version;
-	const struct strv *only = g->d->experts;
-	return buyer_may(g->d->st, g->in->buyer, expert, &version, &quiet) > 0 &&
-	       (g->in->token[0] == 'o' ||
-		       token_covers(g->d->st, g->in->token, expert, &quiet) > 0) &&
-	       (!only || !only->n || strv_has(only, expert));
+	return admission_may(g->d->st, g->d->experts, g->in->token, g->in->buyer, expert, &version,
+		       &quiet) > 0;
 }
 
 /* As a value was meant: forms turn newlines into CRLF. */
@@ -315,10 +307,6 @@ static void tool_page(struct visit_page *g, const char *expert, const char *tool
 	struct err e = {0};
 	if (!g->in) {
 		go_to(g, "/");
-		return;
-	}
-	if (!may_use(g, expert)) {
-		not_here(g);
 		return;
 	}
 	if (!g->p->post) {
@@ -502,6 +490,7 @@ static void open_page(struct visit_page *g)
 	g->in = find(g->d, g->p->cookie);
 	g->view = (struct door_view){.st = g->d->st,
 		.buyer = g->in ? g->in->buyer : NULL,
+		.token = g->in ? g->in->token : NULL,
 		.csrf = g->in ? g->in->csrf : NULL,
 		.origin = g->p->origin,
 		.experts = g->d->experts};
@@ -531,7 +520,7 @@ void desk_result(struct desk *d, const struct door_result *r, struct desk_answer
 	JSON_AUTO answer = r->njson ? json_parse("run", r->json, r->njson, &e) : NULL;
 	JSON_AUTO none = json_pack("{s:s}", "status", "failed");
 	e = (struct err){0};
-	if (!g.in || !may_use(&g, r->expert))
+	if (!g.in)
 		go_to(&g, "/");
 	else if (door_view_tool(&g.view, r->expert, r->tool, json_is_object(answer) ? answer : none,
 			 page_of(&g, 200), &e) < 0)

@@ -3,6 +3,7 @@
 #include "archive/template.h"
 #include "base/file.h"
 #include "door/door_message.h"
+#include "monitor/admission.h"
 #include "state/buyer.h"
 #include "state/buyer_key.h"
 #include "state/listing.h"
@@ -41,9 +42,22 @@ static json_t *new_page(const struct door_view *v, const char *title)
 	return page;
 }
 
-static bool is_offered(const struct door_view *v, const char *expert)
+/* 1, 0, -1; nobody that is signed in may. */
+static int may_use(const struct door_view *v, const char *expert, int *version, struct err *e)
 {
-	return !v->experts || !v->experts->n || strv_has(v->experts, expert);
+	return v->buyer ? admission_may(v->st, v->experts, v->token, v->buyer, expert, version, e)
+			: 0;
+}
+
+/* A granted one for which the token is good; one that is listed for everybody. */
+static bool is_shown(const struct door_view *v, const json_t *x)
+{
+	struct err quiet = {0};
+	int version;
+	const char *expert = json_text_of(x, "expert");
+	return json_is_true(json_object_get(x, "granted"))
+		       ? may_use(v, expert, &version, &quiet) > 0
+		       : admission_offers(v->experts, expert);
 }
 
 /* ---- the experts ---------------------------------------------------------------------------- */
@@ -55,7 +69,7 @@ int door_view_home(const struct door_view *v, struct buf *out, struct err *e)
 	json_t *shown = json_array(), *x;
 	size_t i;
 	json_array_foreach (all, i, x) {
-		if (is_offered(v, json_text_of(x, "expert")))
+		if (is_shown(v, x))
 			json_array_append(shown, x);
 	}
 	set(page, "experts", shown);
@@ -258,19 +272,19 @@ static void add_client(const struct door_view *v, const char *expert, json_t *pa
 struct access {
 	bool granted, listed;
 	char *contact;
-	int version;
 };
 
 static int find_access(
 	const struct door_view *v, const char *expert, struct access *s, struct err *e)
 {
+	int version;
 	*s = (struct access){0};
-	int may = v->buyer ? buyer_may(v->st, v->buyer, expert, &s->version, e) : 0;
+	int may = may_use(v, expert, &version, e);
 	int listed = may < 0 ? -1 : expert_listed(v->st, expert, &s->contact, e);
 	if (listed < 0)
 		return -1;
-	s->granted = may > 0 && is_offered(v, expert);
-	s->listed = listed > 0 && is_offered(v, expert);
+	s->granted = may > 0;
+	s->listed = listed > 0 && admission_offers(v->experts, expert);
 	if (s->granted || s->listed)
 		return 0;
 	free(s->contact);
@@ -336,9 +350,8 @@ static const struct manifest_tool *find_tool(const struct door_view *v, const ch
 	const char *tool, struct expert_view *x, struct err *e)
 {
 	int version;
-	int may = buyer_may(v->st, v->buyer, expert, &version, e);
-	if (may < 0 || (may && is_offered(v, expert) &&
-			       expert_load_meta(v->st, expert, version, x, e) < 0))
+	int may = may_use(v, expert, &version, e);
+	if (may < 0 || (may && expert_load_meta(v->st, expert, version, x, e) < 0))
 		return NULL;
 	const struct manifest_tool *t = x->name ? manifest_tool(&x->m, tool) : NULL;
 	if (!t)

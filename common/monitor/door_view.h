@@ -7,10 +7,11 @@
 
 #include "state/state.h"
 
-/* Who looks: buyer NULL, nobody that is signed in. csrf goes into each form. */
+/* Who looks, by the token of which id: buyer NULL, nobody that is signed in. csrf goes into each
+ * form. */
 struct door_view {
 	struct state *st;
-	const char *buyer, *csrf, *origin;
+	const char *buyer, *token, *csrf, *origin;
 	const char *said, *wrong;   /* of what was just done; NULL: nothing */
 	const struct strv *experts; /* those that are offered; NULL or none: all */
 };

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/paths.h"
+#include "monitor/admission.h"
 #include "net/hostname.h"
 #include "state/seal.h"
 
@@ -133,7 +134,7 @@ static void make_id(const char *token, char id[17])
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
 	unsigned char hash[SEAL_HASH_BYTES];
 	seal_hash(hash, "evctl foreign", 13, token, strlen(token));
-	id[0] = 'o';
+	id[0] = ADMISSION_FOREIGN;
 	for (size_t i = 1; i < 16; i++)
 		id[i] = digits[hash[i] & 31];
 	id[16] = '\0';

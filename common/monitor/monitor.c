@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/paths.h"
+#include "monitor/admission.h"
 #include "monitor/certificate.h"
 #include "monitor/desk.h"
 #include "monitor/process.h"
@@ -45,7 +46,6 @@ struct monitor {
 	int64_t born[FRONTS_A_MINUTE]; /* of the last fronts, in a ring */
 	size_t nborn;
 	struct process *first;
-	size_t sessions;
 	int64_t looked, ends; /* CLOCK_MONOTONIC ms; ends 0: not yet */
 };
 
@@ -94,26 +94,12 @@ struct entry {
 	char buyer[DOOR_NAME_MAX + 1], token[DOOR_NAME_MAX + 1];
 };
 
-static bool is_offered(const struct monitor *m, const char *expert)
-{
-	const struct strv *only = m->spec->experts;
-	return !only || !only->n || strv_has(only, expert);
-}
-
-static bool is_foreign(const char *token_id)
-{
-	return token_id[0] == 'o';
-}
-
-/* Of a token that is good. What is not granted and what there is not take the same way. */
+/* Of a token that is good: 200, 404 or 503. */
 static int judge_expert(struct monitor *m, const char *token, const char *buyer, const char *expert,
 	int *version, struct err *e)
 {
-	int may = buyer_may(m->st, buyer, expert, version, e);
-	int covers = is_foreign(token) ? 1 : token_covers(m->st, token, expert, e);
-	if (may < 0 || covers < 0)
-		return 503;
-	return may && covers && is_offered(m, expert) ? 200 : 404;
+	int may = admission_may(m->st, m->spec->experts, token, buyer, expert, version, e);
+	return may < 0 ? 503 : may ? 200 : 404;
 }
 
 /* One of an authorization server's. */
@@ -283,9 +269,9 @@ static void look_at(struct monitor *m, struct process *p)
 {
 	struct err e = {0};
 	int version;
-	int lives = is_foreign(p->token) ? foreign_lives(m->foreign, p->token) &&
-						   buyer_known(m->st, p->buyer, &e) > 0
-					 : token_lives(m->st, p->token, &e);
+	int lives = admission_lives(m->st, p->token, p->buyer, &e);
+	if (p->token[0] == ADMISSION_FOREIGN && !foreign_lives(m->foreign, p->token))
+		lives = 0;
 	if (lives < 0)
 		return; /* looked at again in a moment */
 	if (!lives && !p->kill_at) {
@@ -328,6 +314,8 @@ static void start_run(struct monitor *m, const char *cookie, struct desk_answer 
 	struct process *p = in && !m->ends ? launch(m, &what, fds, nfds) : NULL;
 	a->paged.process = p ? p->number : 0;
 	a->paged.status = p ? 200 : 503;
+	if (!p)
+		buf_clear(&a->body);
 }
 
 static void answer_page(struct monitor *m, uint64_t id, const char *cookie, struct desk_answer *a)
@@ -339,7 +327,7 @@ static void answer_page(struct monitor *m, uint64_t id, const char *cookie, stru
 	a->paged.id = id;
 	a->paged.body = buf_str(&a->body);
 	a->paged.nbody = a->body.len;
-	if (buf_failed(&a->body))
+	if (buf_failed(&a->body) || a->body.len > DOOR_BODY_MAX)
 		a->paged = (struct door_paged){.id = id, .status = 503};
 	say(m, &door_paged_fields, &a->paged, fds, a->paged.process ? nfds : 0);
 	for (size_t i = 0; i < nfds && a->paged.process; i++)
@@ -467,14 +455,19 @@ static int start_front(struct monitor *m, struct err *e)
 	return 0;
 }
 
+static void parked_free(struct parked *p)
+{
+	buf_free(&p->text);
+	free(p);
+}
+
 /* Of a front that is no more. */
 static void drop_parked(struct monitor *m)
 {
 	while (m->parked) {
 		struct parked *p = m->parked;
 		m->parked = p->next;
-		buf_free(&p->text);
-		free(p);
+		parked_free(p);
 	}
 }
 
@@ -507,12 +500,6 @@ static int on_message(struct monitor *m, const struct buf *b)
 		if (field_is(b, words[i].f))
 			return words[i].take(m, b);
 	return -1;
-}
-
-static void parked_free(struct parked *p)
-{
-	buf_free(&p->text);
-	free(p);
 }
 
 /* What waited for an answer that has come is looked at again. */

@@ -118,6 +118,12 @@ with T() as t:
     for path in ("/archive/", "/usage", "/e/crm/greet"):
         t.eq((nobody.get(path).status, nobody.get(path).headers["Location"]), (303, "/"), f"{path}: sign in first")
 
+    narrow = Browser(d)
+    narrow.sign_in(buyer(t, "acme", token=("--expert", "plain")))
+    t.ok('href="/e/plain"' in narrow.get("/").text and "/e/crm" not in narrow.get("/").text and
+         [narrow.get(p).status for p in ("/e/plain", "/e/plain/greet", "/e/crm", "/e/crm/greet")] == [200, 200, 404, 404],
+         "a token for one expert shows no other", narrow.get("/").text)
+
     # ---- own keys
     value = "sk-live-çé-0123456789\r\nsecond line"
     r = b.post("/e/crm", {"do": "bring", "kind": "credential", "key": "CRM_KEY", "value": value})
