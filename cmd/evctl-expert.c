@@ -138,10 +138,7 @@ static int show_diff(const struct invocation *in, struct state *st, const char *
 	EXPERT_VIEW_AUTO published = {0};
 	EXPERT_VIEW_AUTO draft = {0};
 	BUF_AUTO patch = {.limit = 4 * MB(LIMIT_EXPERT_MB)};
-	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
-		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
-		return -1;
-	JSON_AUTO diff = diff_make(&published, &draft, e);
+	JSON_AUTO diff = diff_find(st, name, &published, &draft, e);
 	if (!diff)
 		return -1;
 	bool code = strcmp(json_text_of(diff, "code"), "same") != 0;

@@ -1,16 +1,14 @@
 #include "monitor/foreign.h"
 
 #include "base/file.h"
-#include "base/paths.h"
 #include "monitor/admission.h"
+#include "monitor/process.h"
 #include "net/hostname.h"
 #include "state/seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define KNOWN_MAX 1024
 #define FRESH_MS 60000
@@ -53,19 +51,7 @@ static int say(struct foreign *f, const struct fields *of, const void *what)
 
 static int start(struct foreign *f, struct err *e)
 {
-	int pair[2];
-	STR_AUTO path = paths_helper("evctl-introspect", e);
-	const char *const argv[] = {path, NULL};
-	if (!path)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_errno(e, ERR_FAIL, "cannot make a socket");
-	const int fds[] = {-1, -1, STDERR_FILENO, pair[1]};
-	const struct child_spec spec = {
-		.argv = argv, .fds = fds, .nfds = 4, .new_session = true, .die_with_parent = true};
-	int r = child_start(&f->child, &spec, e);
-	close(pair[1]);
-	f->sock = pair[0];
+	int r = process_helper("evctl-introspect", NULL, 0, &f->child, &f->sock, e);
 	if (r == 0)
 		say(f, &issuer_rules_fields, &f->spec->rules);
 	return r;

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/proc.h"
-#include "base/paths.h"
 #include "monitor/admission.h"
 #include "monitor/certificate.h"
 #include "monitor/desk.h"
@@ -430,22 +429,9 @@ static void reload(struct monitor *m)
 
 static int start_front(struct monitor *m, struct err *e)
 {
-	int pair[2];
-	STR_AUTO path = paths_helper("evctl-front", e);
-	const char *const argv[] = {path, NULL};
-	if (!path)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return err_errno(e, ERR_FAIL, "cannot make a socket");
-	const int fds[] = {-1, -1, STDERR_FILENO, pair[1], m->spec->listener, m->spec->metrics};
-	const struct child_spec spec = {.argv = argv,
-		.fds = fds,
-		.nfds = m->spec->metrics >= 0 ? 6 : 5,
-		.new_session = true,
-		.die_with_parent = true};
-	int r = child_start(&m->front, &spec, e);
-	close(pair[1]);
-	m->sock = pair[0];
+	const int more[] = {m->spec->listener, m->spec->metrics};
+	int r = process_helper(
+		"evctl-front", more, m->spec->metrics >= 0 ? 2 : 1, &m->front, &m->sock, e);
 	m->born[m->nborn++ % FRONTS_A_MINUTE] = clock_mono_ms();
 	if (r < 0)
 		return -1;

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define KEY_FD 3
+#define HELPER_MORE 2 /* descriptors that one takes behind its socket */
 
 /* The read end of a pipe that holds the private key, as a key file has it. */
 static int key_pipe(struct state *st, struct err *e)
@@ -114,6 +116,32 @@ struct process *process_start(struct state *st, const struct process_spec *spec,
 		fd_close(&fds[i]);
 	process_free(&p);
 	return NULL;
+}
+
+int process_helper(
+	const char *name, const int *more, size_t nmore, struct child *c, int *sock, struct err *e)
+{
+	int pair[2], fds[KEY_FD + 1 + HELPER_MORE] = {-1, -1, STDERR_FILENO};
+	STR_AUTO path = paths_helper(name, e);
+	const char *const argv[] = {path, NULL};
+	if (!path)
+		return -1;
+	if (nmore > HELPER_MORE)
+		return err_set(e, ERR_FAIL, "too many descriptors for '%s'", name);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_errno(e, ERR_FAIL, "cannot make a socket");
+	fds[3] = pair[1];
+	for (size_t i = 0; i < nmore; i++)
+		fds[4 + i] = more[i];
+	const struct child_spec spec = {.argv = argv,
+		.fds = fds,
+		.nfds = 4 + nmore,
+		.new_session = true,
+		.die_with_parent = true};
+	int r = child_start(c, &spec, e);
+	close(pair[1]);
+	*sock = pair[0];
+	return r;
 }
 
 void process_free(struct process **p)

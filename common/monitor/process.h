@@ -34,6 +34,13 @@ struct process_spec {
  */
 struct process *process_start(struct state *st, const struct process_spec *spec,
 	int fds[PROCESS_FDS], size_t *nfds, struct err *e);
+/*
+ * Starts a program that only others start, "evctl-front" say, with one end of a socket as
+ * descriptor 3 and these behind it; *sock, the other end, is the caller's. It dies with this
+ * program.
+ */
+int process_helper(
+	const char *name, const int *more, size_t nmore, struct child *c, int *sock, struct err *e);
 /* Ends it, if it hasn't ended, and frees it. */
 void process_free(struct process **p);
 /* Has what it runs end now, and it soon after. */

@@ -192,14 +192,20 @@ json_t *diff_make(
 	return d;
 }
 
+json_t *diff_find(struct state *st, const char *name, struct expert_view *published,
+	struct expert_view *draft, struct err *e)
+{
+	if (expert_load_meta(st, name, EXPERT_PUBLISHED, published, e) < 0 ||
+		expert_load(st, name, EXPERT_DRAFT, draft, e) < 0 || verify_find(draft, e) < 0)
+		return NULL;
+	return diff_make(published, draft, e);
+}
+
 int diff_draft(struct state *st, const char *name, struct buf *parts, struct err *e)
 {
 	EXPERT_VIEW_AUTO published = {0};
 	EXPERT_VIEW_AUTO draft = {0};
-	if (expert_load_meta(st, name, EXPERT_PUBLISHED, &published, e) < 0 ||
-		expert_load(st, name, EXPERT_DRAFT, &draft, e) < 0 || verify_find(&draft, e) < 0)
-		return -1;
-	JSON_AUTO diff = diff_make(&published, &draft, e);
+	JSON_AUTO diff = diff_find(st, name, &published, &draft, e);
 	if (!diff)
 		return -1;
 	diff_parts(diff, parts);

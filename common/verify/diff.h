@@ -17,6 +17,10 @@
  */
 json_t *diff_make(
 	const struct expert_view *published, const struct expert_view *draft, struct err *e);
+/* The same of an expert: loads what is published, without its code, and the draft into zeroed
+ * views. */
+json_t *diff_find(struct state *st, const char *name, struct expert_view *published,
+	struct expert_view *draft, struct err *e);
 /* What of its published version the draft differs in, as diff_parts() says it. */
 int diff_draft(struct state *st, const char *name, struct buf *parts, struct err *e);
 /*
