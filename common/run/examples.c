@@ -81,11 +81,11 @@ static void judge(json_t *result, const json_t *example, const struct run_outcom
 /* No run came of it: an input that does not fit, say. */
 static void judge_refusal(json_t *result, const json_t *example, const struct err *e)
 {
-	int expected = (int)json_int_of(example, "exit");
-	json_object_set_new(result, "exit", json_integer(e->code));
-	if ((int)e->code != expected)
+	int expected = (int)json_int_of(example, "exit"), code = ERR_EXIT_CODE(e->code);
+	json_object_set_new(result, "exit", json_integer(code));
+	if (code != expected)
 		json_array_append_new(json_object_get(result, "why"),
-			json_sprintf("exit %d, expected %d: %s", e->code, expected, e->msg));
+			json_sprintf("exit %d, expected %d: %s", code, expected, e->msg));
 }
 
 /* What says nothing of the example: there is no use in trying the next. */

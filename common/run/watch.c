@@ -1,5 +1,6 @@
 #include "run/watch.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -46,14 +47,10 @@ static void look_free(struct glance *l)
 
 static int add_seen(struct glance *l, const char *path, const struct stat *sb)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct seen *more = reallocarray(l->v, room, sizeof *more);
-		if (!more)
-			return -1;
-		l->v = more;
-		l->room = room;
-	}
+	struct seen *more = grow(l->v, l->n, &l->room, sizeof *more);
+	if (!more)
+		return -1;
+	l->v = more;
 	char *copy = strdup(path);
 	if (!copy)
 		return -1;
